@@ -33,6 +33,7 @@ def fingerprint() -> str:
         "tsconfig.json",
         ".yarnrc.yml",
         "scripts/bundle_widgets.mjs",
+        "scripts/compile.mjs",
         "build.config.cjs",
     )
     sources = sorted(

@@ -218,8 +218,8 @@ async def test_an_overview_that_is_shown_is_loaded_again_at_intervals(open_live,
         await expect(strip).not_to_have_attribute("aria-valuemax", last)
         last = await strip.get_attribute("aria-valuemax")
         if growth == 0:
-            loaded = len(views.asked_for("strip"))  # those that were loaded with the log
-    sent = [(json.dumps(task), at) for at, task in views.asked_for("strip")[loaded:]]
+            loaded = len(views.asked_for("trace.strip"))  # those that were loaded with the log
+    sent = [(json.dumps(task), at) for at, task in views.asked_for("trace.strip")[loaded:]]
     assert len(sent) >= 2
     for kind in {task for task, _ in sent}:
         assert all(
@@ -265,7 +265,9 @@ async def test_filter_selection_and_focus_stay(open_live):
     assert await trace.search.evaluate("search => document.activeElement === search")
     assert await trace.search.input_value() == "go"
     await expect(trace.card).to_have_text(opened, use_inner_text=True)
+    with_text = await trace.chip("shell").inner_text()
     await trace.search.fill("")
+    await expect(trace.chip("shell")).not_to_have_text(with_text)
     await expect(trace.chip("shell")).to_have_attribute("aria-pressed", "true")
     count = int((await trace.chip("shell").inner_text()).split()[-1])
     assert count > shells
@@ -327,12 +329,12 @@ async def test_a_kernel_that_runs_a_cell_answers_and_without_subshells_is_shown_
 
 async def test_nothing_is_requested_while_the_page_is_hidden(open_live, views):
     live = await open_live()
-    await views.asks_for("follow", 2)
+    await views.asks_for("trace.follow", 2)
     await live.trace.cell.evaluate("cell => { cell.style.display = 'none'; }")
-    await falls_silent(lambda: len(views.asked_for("follow")), 1.5)
-    before = len(views.asked_for("follow"))
+    await falls_silent(lambda: len(views.asked_for("trace.follow")), 1.5)
+    before = len(views.asked_for("trace.follow"))
     await live.trace.cell.evaluate("cell => { cell.style.display = ''; }")
-    await views.asks_for("follow", before + 1)
+    await views.asks_for("trace.follow", before + 1)
 
 
 async def test_a_note_stays_with_its_step_while_the_lines_move(views, tmp_path):

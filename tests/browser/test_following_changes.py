@@ -21,7 +21,7 @@ ASKED = """() => {
     window.asked = 0;
     const kernel = window.jupyterapp.shell.currentWidget.sessionContext.session.kernel;
     kernel.anyMessage.connect((_, { msg, direction }) => {
-        window.asked += direction === 'send' && JSON.stringify(msg.content).includes('"follow"');
+        window.asked += direction === 'send' && JSON.stringify(msg.content).includes('"trace.follow"');
     });
 }"""
 HOSTILE = [
@@ -92,7 +92,7 @@ async def test_a_log_that_is_cut_deleted_and_replaced(views, growing):
     count = await trace.chip("All").inner_text()
     await expect(trace.rows.first).to_be_visible()
     log.unlink()
-    await views.asks_for("follow", len(views.asked_for("follow")) + 3)
+    await views.asks_for("trace.follow", len(views.asked_for("trace.follow")) + 3)
     await views.settled()
     await expect(trace.chip("All")).to_have_text(count)
     await trace.rows.first.click()

@@ -119,6 +119,6 @@ async def test_a_log_without_tokens_says_so(open_log):
 
 async def test_the_kernel_adds_up_the_overviews_before_it_looks_for_signals(views):
     await views.show(open_trace(REAL))
-    await views.asks_for("review")
+    await views.asks_for("trace.review")
     kinds = [one.task["type"] for one in views.asked]
-    assert kinds[: kinds.index("review")].count("strip") >= 2
+    assert kinds[: kinds.index("trace.review")].count("trace.strip") >= 2

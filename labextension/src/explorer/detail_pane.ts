@@ -3,7 +3,7 @@ import { ignoreMovedClick } from '../shared/double_click.js';
 import { element, linkButton, setText } from '../shared/element.js';
 import type { ExplorerContext } from './explorer_context.js';
 import { HitBar } from './hit_bar.js';
-import type { PageRequests } from './page_requests.js';
+import type { LogRequests } from './requests.js';
 import { stepMarkdown } from './step_markdown.js';
 import { RawView } from './raw_record.js';
 import type { TraceContext, TraceLink, TraceOpened } from './model.js';
@@ -32,7 +32,7 @@ export class DetailPaneView {
 
   constructor(
     private readonly context: ExplorerContext,
-    private readonly requests: PageRequests,
+    private readonly requests: LogRequests,
     private readonly events: DetailPaneEvents
   ) {
     this.hitBar = new HitBar(this.node, context.trans);

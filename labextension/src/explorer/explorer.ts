@@ -1,110 +1,110 @@
 import { element, focusedIn, linkButton, setText } from '../shared/element.js';
-import type { ExplorerContext } from './explorer_context.js';
-import { PageRequests, failureMessage } from './page_requests.js';
-import { ExplorerKeyboard } from './keyboard.js';
-import { chooseChip, NO_FILTER, toggleFold, isFiltering, listsEverything, sameFilter } from './filter.js';
-import { FilterBarView } from './filter_bar.js';
-import { Following } from './following.js';
-import { HeaderView, type TraceAction } from './header.js';
-import { LineMoves } from './line_moves.js';
-import { ListView, type ListPlaces } from './list.js';
-import { NewSteps } from './new_steps.js';
-import { ReviewView } from './review.js';
-import { hitsOf } from './search_marks.js';
-import { StepLoader } from './step_loader.js';
-import { PAGE_SIZE, PageCache } from './page_cache.js';
 import { ChangesView } from './changes_view.js';
 import { DetailPaneView } from './detail_pane.js';
-import { UsagePanelView } from './usage_panel.js';
+import type { ExplorerContext } from './explorer_context.js';
+import { isFiltering, NO_FILTER, sameFilter, toggleFold, type TraceFilter } from './filter.js';
+import { FilterBarView } from './filter_bar.js';
+import { Following, type FollowReply } from './following.js';
+import { HeaderView, type TraceAction } from './header.js';
+import { ExplorerKeyboard } from './keyboard.js';
+import { LineMoves } from './line_moves.js';
+import { createList, visibleLines, type StepList } from './list.js';
+import { nextFailure, unknownChips } from './listing.js';
+import { columnsOf, Loading, type RowsReply } from './loading.js';
+import type { TraceView } from './model.js';
+import { NewSteps } from './new_steps.js';
 import { OverviewView } from './overview.js';
+import { failureMessage, LogRequests } from './requests.js';
+import { ReviewView } from './review.js';
 import { SavedFiltersPanel } from './saved_filters.js';
 import { SharePanel } from './share_panel.js';
-import type { TraceFilter, TraceFollow, TraceMark, TracePage, TraceView } from './model.js';
-
-/** Milliseconds between requests for the visible pages while the kernel is indexing the log. */
-const REFRESH_INTERVAL = 250;
+import { hitsIn, INITIAL_STATE, isIndexing, isSearchPending, reduce, selectedRow, type Action, type ExplorerState } from './state.js';
+import { StepLoader } from './step_loader.js';
+import { UsagePanelView } from './usage_panel.js';
 
 /** The explorer of a session log: header, timeline, filters, list of steps and detail pane.  It must be inside `.nbtools-rendered`. */
 export class ExplorerView {
   readonly node = element('article', 'nbtools-trace');
-  private readonly requests: PageRequests;
+  private state = INITIAL_STATE;
+  private readonly requests: LogRequests;
+  private readonly loading: Loading;
+  /** Null in a shared file. */
+  private readonly following: Following | null;
   private readonly header: HeaderView;
   private readonly timeline: OverviewView;
   private readonly filters: FilterBarView;
-  private readonly list: ListView;
+  private readonly list: StepList;
+  private readonly newSteps: NewSteps;
   private readonly detailPane: DetailPaneView;
   private readonly changes: ChangesView;
   private readonly stepLoader: StepLoader;
-  private readonly keyboard: ExplorerKeyboard;
   /** Null in a shared file. */
   private readonly review: ReviewView | null;
+  private readonly keyboard: ExplorerKeyboard;
   private readonly sharePanel: SharePanel;
-  /** Null in a shared file. */
-  private readonly following: Following | null;
-  private readonly newSteps: NewSteps;
-  private readonly savedFilters: SavedFiltersPanel;
   private readonly samples: UsagePanelView;
+  private readonly savedFilters: SavedFiltersPanel;
   private readonly notice = element('div', 'nbtools-trace-notice');
-  private readonly emptyMessage = element('div', 'nbtools-trace-nothing');
-  private view: TraceView | null = null;
-  private pages: PageCache | null = null;
-  /** The filter of the listed lines, and the filter requested last. */
-  private shownFilter = NO_FILTER;
-  private requestedFilter = NO_FILTER;
-  /** The filter that the person chose last, also if its request has failed. */
-  private chosenFilter = NO_FILTER;
-  /** The selected line of the log; the filter may exclude it. */
-  private selectedLine: number | null = null;
-  private refreshTimer = 0;
+  private readonly emptyText = element('span');
+  private readonly clearLink: HTMLElement;
+  private readonly emptyMessage: HTMLElement;
   private actionRunning = false;
-  private isTakingOver = false;
 
   constructor(private readonly context: ExplorerContext) {
     const { trans } = context;
-    const changeFilter = (change: Partial<TraceFilter>) => void this.applyFilter({ ...this.requestedFilter, ...change });
-    const clearFilter = () => changeFilter({ ...NO_FILTER, folded: this.requestedFilter.folded });
-    const goNear = (line: number) => void this.goNearLine(line);
-    const goToFailure = (direction: 1 | -1) => void this.goToFailure(direction);
-    this.requests = new PageRequests(context, lost => this.showNotice(lost ? context.recovery : ''));
+    const state = () => this.state;
+    const changeFilter = (change: Partial<TraceFilter>) => this.changeFilter(change);
+    const onlyWith = (change: Partial<TraceFilter>) => changeFilter({ ...NO_FILTER, folded: this.state.filter.folded, ...change });
+    const goToStep = (line: number) => this.goToLine(line, true);
+    const goToFailure = (direction: 1 | -1) => this.goToFailure(direction);
+    const select = (index: number) => this.selectRow(index);
+    this.requests = new LogRequests(context, lost => this.showNotice(lost ? context.recovery : ''));
+    this.loading = new Loading(this.requests, {
+      dispatch: action => this.dispatch(action),
+      state,
+      onOutdated: () => this.following?.catchUp()
+    });
     this.following = context.isFile
       ? null
       : new Following(
           this.node,
           trans,
           this.requests,
+          state,
           (reply, log) => this.takeOver(reply, log),
-          () => this.newSteps.look()
+          () => this.look()
         );
     this.header = new HeaderView(
       context,
       this.following ? [this.following.button, this.following.offer] : [],
       action => void this.runAction(action),
-      line => void this.goToLine(line, true),
+      goToStep,
       () => void this.showChanges(),
       () => void this.showSamples()
     );
     this.timeline = new OverviewView(context, this.requests, {
-      goToLine: goNear,
-      goToStep: line => void this.goToLine(line, true),
+      goToLine: line => this.goNearLine(line),
+      goToStep,
       selectRange: range => changeFilter(range ?? { first: null, last: null }),
-      filter: change => changeFilter({ ...NO_FILTER, folded: this.requestedFilter.folded, ...change }),
+      filter: onlyWith,
       order: order => changeFilter({ order }),
       goToFailure
     });
-    this.filters = new FilterBarView(trans, { change: changeFilter, clear: clearFilter });
-    this.list = new ListView(trans, {
-      select: index => void this.select(index),
-      fold: ({ line }) => changeFilter(toggleFold(this.requestedFilter, line))
+    this.filters = new FilterBarView(trans, { change: changeFilter, clear: () => onlyWith({}) });
+    this.list = createList(trans, state, {
+      select,
+      fold: line => changeFilter(toggleFold(this.state.filter, line)),
+      settled: () => this.loadExcerpts()
     });
-    this.newSteps = new NewSteps(this.list, trans, this.requests, () => this.shownFilter);
+    this.newSteps = new NewSteps(this.list, trans);
     this.detailPane = new DetailPaneView(context, this.requests, {
-      goToLine: line => void this.goToLine(line, true),
+      goToLine: goToStep,
       filterByPath: path => changeFilter({ ...NO_FILTER, chips: [`path:${path}`] })
     });
     this.changes = new ChangesView(trans, {
       openFile: path => void this.openFile(path),
-      goToLine: line => void this.goToLine(line, true),
-      close: () => this.hideChanges()
+      goToLine: goToStep,
+      close: () => this.dispatch({ type: 'changes', shown: false })
     });
     this.stepLoader = new StepLoader(this.requests, this.detailPane, trans);
     this.review = context.isFile ? null : this.createReview();
@@ -114,7 +114,7 @@ export class ExplorerView {
       detailPane: this.detailPane,
       filters: this.filters,
       timeline: this.timeline,
-      select: index => void this.select(index),
+      select,
       fold: folded => this.foldSelected(folded),
       goToFailure,
       isStepShown: () => this.stepLoader.isStepShown
@@ -122,37 +122,42 @@ export class ExplorerView {
     this.sharePanel = new SharePanel(trans, this.requests, path => this.showNotice(trans.__('Wrote %1.', path)));
     this.samples = new UsagePanelView(
       trans,
-      { goToLine: line => void this.goToLine(line, true), filter: changeFilter, loadPrices: () => undefined },
+      { goToLine: goToStep, filter: changeFilter, loadPrices: () => undefined },
       trans.__('Samples')
     );
     this.savedFilters = new SavedFiltersPanel(trans, this.requests, {
-      current: () => this.requestedFilter,
+      current: () => this.state.filter,
       apply: ({ text, chips, order }) => changeFilter({ ...NO_FILTER, text, chips, order })
     });
-    this.build(clearFilter);
+    this.clearLink = linkButton(trans.__('Clear filters'), () => onlyWith({}));
+    this.emptyMessage = element('div', 'nbtools-trace-nothing', this.emptyText, this.clearLink);
+    this.build();
   }
 
-  /** Shows a view.  An update of the same explorer preserves scroll position, selection and open step. */
-  update(view: TraceView): void {
-    const sameExplorer = this.view?.explorer === view.explorer;
-    this.view = view;
-    this.header.update(view);
-    this.timeline.update(view.bars, true);
-    this.node.style.setProperty('--nbtools-lines', String(Math.min(view.page.total, 100)));
-    sameExplorer ? this.showFilter() : this.showView(view);
-    // The kernel looks for signals, which takes long, after it has added up what the person may choose now.
-    this.review && void this.timeline.prefetch().then(() => this.review?.start());
-  }
-
-  /** Shows what was reviewed.  If the list is filtered by it, it is fetched again. */
-  private showMarks(marks: ReadonlyMap<number, readonly TraceMark[]>): void {
-    this.list.setMarks(marks);
-    const { shownFilter: filter } = this;
-    if (filter.chips.some(chip => /^(review|signal):/.test(chip))) {
-      void this.fetchFiltered(filter).catch(error => this.showNotice(failureMessage(error)));
-    } else {
-      this.pages?.refreshFacets();
+  /**
+   * Shows a view.  An update of the same explorer preserves scroll position, selection and open step.
+   * `rows` is the answer to the request for the first rows, if it was sent already.
+   */
+  update(view: TraceView, rows: RowsReply | null = null): void {
+    const isSame = this.state.view?.explorer === view.explorer;
+    this.requests.explorer = view.explorer;
+    this.dispatch({ type: isSame ? 'view' : 'open', view });
+    if (!isSame) {
+      this.stepLoader.reset();
+      this.following?.start(view.fresh);
     }
+    const loaded = this.loading.load(rows);
+    if (!isSame && view.step !== null) {
+      this.goToLine(view.step, false);
+    } else if (!isSame && this.state.rows.total > 0) {
+      this.stepLoader.select(0); // shown, but not selected in the list
+    }
+    // The kernel looks for signals, which takes long, after it has added up what the person may choose now.
+    this.review &&
+      void loaded
+        .then(() => this.timeline.prefetch())
+        .then(() => this.review?.start())
+        .then(() => this.loading.facets());
   }
 
   focus(): void {
@@ -161,49 +166,57 @@ export class ExplorerView {
 
   /** Selects a line of the log, and removes the filter if that excludes it. */
   showLine(line: number): void {
-    void this.goToLine(line, true);
+    this.goToLine(line, true);
+  }
+
+  /** Selects the step with a number, if there is one. */
+  showStep(number: string): void {
+    const line = this.state.rows.lineOf(number);
+    line === null || this.goToLine(line, true);
   }
 
   /** Shows a log that was opened again: at the view's step, or with the filter and the step that the person had chosen. */
-  async reopen(view: TraceView): Promise<void> {
-    const { chosenFilter, selectedLine } = this;
+  reopen(view: TraceView): void {
+    const { filter, selected } = this.state;
     this.update(view);
-    if (view.step !== null) {
-      return;
+    if (view.step === null) {
+      this.applyFilter(filter);
+      selected === null || this.goToLine(selected, false);
     }
-    await this.applyFilter(chosenFilter);
-    selectedLine === null || (await this.goToLine(selectedLine, false));
   }
 
   dispose(): void {
-    window.clearTimeout(this.refreshTimer);
-    this.pages?.close();
     this.stepLoader.stop();
-    this.following?.dispose();
-    [this.keyboard, this.list, this.detailPane, this.timeline, this.filters, this.review].forEach(part => part?.dispose());
+    [this.loading, this.following, this.keyboard, this.list, this.detailPane, this.timeline, this.filters, this.review].forEach(part =>
+      part?.dispose()
+    );
   }
 
   private createReview(): ReviewView {
+    const show = (marks: ExplorerState['marks']) => this.dispatch({ type: 'marks', marks });
     return new ReviewView(this.context.trans, this.requests, {
       target: () => {
-        const [first, last] = this.list.selectedLines ?? [];
-        return first && last ? { line: first.line, last: first === last ? null : last.line, span: this.detailPane.selectedText } : null;
+        const [first, last] = this.list.range?.map(index => this.list.keyAt(index)) ?? [];
+        return first == null || last == null
+          ? null
+          : { line: first, last: first === last ? null : last, span: this.detailPane.selectedText };
       },
-      goToLine: line => void this.goToLine(line, true),
-      changed: marks => this.showMarks(marks),
-      moved: marks => this.list.setMarks(marks),
-      version: () => this.following?.version ?? 0,
+      goToLine: line => this.goToLine(line, true),
+      changed: marks => {
+        show(marks);
+        void this.loading.facets();
+      },
+      moved: show,
+      version: () => this.state.version,
       leave: () => this.list.node.focus()
     });
   }
 
-  private build(clearFilter: () => void): void {
+  private build(): void {
     const { trans } = this.context;
     this.notice.setAttribute('role', 'status');
     this.emptyMessage.hidden = true;
-    this.emptyMessage.append(element('span'), linkButton(trans.__('Clear filters'), clearFilter));
     const side = element('div', 'nbtools-trace-side', this.list.node, this.emptyMessage, this.newSteps.node, this.changes.node);
-    const main = element('div', 'nbtools-trace-main', side, this.detailPane.node);
     this.node.setAttribute('aria-label', trans.__('Agent session log'));
     this.review && this.filters.node.append(this.savedFilters.toggle, this.review.toggle);
     this.node.append(
@@ -217,216 +230,207 @@ export class ExplorerView {
       this.savedFilters.node,
       this.sharePanel.node,
       this.notice,
-      main
+      element('div', 'nbtools-trace-main', side, this.detailPane.node)
     );
   }
 
-  private showView(view: TraceView): void {
-    this.shownFilter = this.requestedFilter = this.chosenFilter = NO_FILTER;
-    this.selectedLine = null;
-    this.stepLoader.reset();
-    this.newSteps.clear();
-    this.list.mark(null);
-    this.showPages(view.page, false);
-    this.following?.start(view);
-    if (view.step !== null) {
-      void this.goToLine(view.step, false);
-    } else if (view.page.total > 0) {
-      this.stepLoader.select(0); // shown, but not selected in the list
-    }
+  private dispatch(action: Action): void {
+    const before = this.state;
+    this.state = reduce(before, action);
+    this.state === before || this.draw(before);
   }
 
-  /** Takes over what was written to the log.  Until its lines are loaded, everything stays as it is, and means the shorter log. */
-  private async takeOver(reply: TraceFollow, log: string): Promise<void> {
-    const moves = new LineMoves(reply.moves, reply.view!.page.total, reply.restarted);
-    this.isTakingOver = true;
-    try {
-      const filter = moves.ofFilter(this.shownFilter);
-      const pages = this.createPages(await this.requests.page(filter, 0, PAGE_SIZE), filter);
-      const places = await this.placesIn(pages, filter, moves);
-      log && this.focus(); // the button that was clicked goes
-      this.commit(reply, moves, filter);
-      this.list.replace(this.replacePages(pages), places, filter);
-    } finally {
-      this.isTakingOver = false;
+  /** Draws what differs from the state before. */
+  private draw(before: ExplorerState): void {
+    const { state } = this;
+    const has = (...names: (keyof ExplorerState)[]) => names.some(name => state[name] !== before[name]);
+    const { view, filter, listed } = state;
+    if (view && has('view')) {
+      state.moves !== before.moves && focusedIn(this.header.node) ? this.header.updateFacts(view) : this.header.update(view);
+      this.timeline.update(view.bars, !(state.moves !== before.moves && state.moves?.isIdentity));
     }
-    this.showFilter();
-    log && this.context.onContinue?.(log);
-    if (this.requestedFilter !== this.shownFilter) {
-      await this.loadFilter(this.requestedFilter); // its answer was for the shorter log
+    has('hasChanges') && this.drawChanges();
+    if (has('listed')) {
+      this.node.style.setProperty('--nbtools-lines', String(Math.min(state.rows.total, 100)));
+      this.drawList(before);
+    } else if (has('rows', 'marks', 'excerpts', 'newLines', 'shown')) {
+      this.list.redraw();
     }
+    if (has('listed', 'filter', 'hits')) {
+      this.drawFilter();
+    }
+    if (has('selected', 'filter')) {
+      const { first, last } = filter;
+      this.timeline.mark(state.selected, first === null || last === null ? null : { first, last });
+    }
+    if (has('excerpts', 'listed')) {
+      this.detailPane.mark(selectedRow(state) === null ? [] : hitsIn(state, state.selected), this.stepLoader.isStepShown);
+    }
+    has('hits') && this.loadExcerpts();
+    has('newLines', 'listed') && this.newSteps.update(state);
+    this.emptyMessage.hidden = listed.lines.length > 0;
+    setText(this.notice, state.notice);
   }
 
-  /** Loads the lines that are in view and selected, and returns where they are in `pages`. */
-  private async placesIn(pages: PageCache, filter: TraceFilter, moves: LineMoves): Promise<ListPlaces> {
-    const { list } = this;
-    const find = async (line: number | null) => {
-      const to = line === null ? null : moves.of(line);
-      const index = to === null ? -1 : listsEverything(filter) ? to : await this.requests.place(filter, to);
-      return (await pages.get(index))?.line === to ? index : null;
-    };
-    await Promise.all(list.ends.map(index => index !== null && this.pages!.get(index)));
-    const { anchor, ends, endLines } = list;
-    const [row, selected, rangeEnd] = await Promise.all([anchor?.line ?? null, ...endLines].map(find));
-    const near = [list.firstInView + (anchor && row ? row - anchor.row : 0), pages.total - 1];
-    await Promise.all(near.flatMap(index => [index, index - PAGE_SIZE / 2]).map(index => pages.get(Math.max(index, 0))));
-    return list.ends.every((end, i) => end === ends[i]) // else the person has selected something in the meantime
-      ? { shift: anchor && typeof row === 'number' ? row - anchor.row : 0, selected: selected ?? null, rangeEnd: rangeEnd ?? null }
-      : this.placesIn(pages, filter, moves);
+  /** Shows the lines that are listed now, and marks the selected one where its row has changed. */
+  private drawList(before: ExplorerState): void {
+    const { state, list } = this;
+    const { lines } = state.listed;
+    const sorted = state.shown.order !== '';
+    let margin: number | undefined;
+    if (state.view?.explorer !== before.view?.explorer) {
+      list.activate(null);
+      list.show(lines);
+    } else if (state.moves !== before.moves) {
+      list.replace(lines, { moved: line => state.moves!.of(line), sorted });
+    } else if (state.shown !== before.shown) {
+      const onlyFolds = sameFilter({ ...state.shown, folded: [] }, { ...before.shown, folded: [] });
+      margin = onlyFolds ? 0 : undefined;
+      list.activate(null);
+      list.show(lines, onlyFolds);
+    } else {
+      list.replace(lines, { sorted });
+    }
+    const row = selectedRow(state);
+    row === list.active || list.activate(row, margin);
   }
 
-  private commit(reply: TraceFollow, moves: LineMoves, filter: TraceFilter): void {
+  private drawFilter(): void {
+    const { state } = this;
+    const { listed, shown, rows } = state;
+    const { trans } = this.context;
+    const filtered = isFiltering(shown);
+    const searching = isIndexing(state);
+    const count = listed.lines.length;
+    const readSoFar = String(Math.floor(state.hits?.indexed ?? 100));
+    const matchCount = filtered ? trans.__('%1 of %2', count.toLocaleString(), rows.total.toLocaleString()) : '';
+    const hitCount = searching
+      ? trans._n('%2 hit in the %3 % read so far', '%2 hits in the %3 % read so far', count, count.toLocaleString(), readSoFar)
+      : '';
+    this.filters.show(state.filter, state.offered, rows.total, searching ? '' : matchCount, hitCount);
+    this.node.setAttribute('aria-busy', String(isSearchPending(state)));
+    const nothing = searching
+      ? trans.__('Still reading the log: no hit in the first %1 %.', readSoFar)
+      : trans.__('No steps match the filters.');
+    setText(this.emptyText, filtered ? nothing : trans.__('This log contains no messages and no tool calls.'));
+    this.clearLink.hidden = !filtered;
+    this.savedFilters.onFilter();
+    this.timeline.showOrder(state.filter.order);
+  }
+
+  private drawChanges(): void {
+    const { hasChanges } = this.state;
+    this.list.node.hidden = hasChanges;
+    hasChanges || this.changes.hide();
+    hasChanges || this.list.measure();
+  }
+
+  /** Takes over what was written to the log. */
+  private async takeOver(reply: FollowReply, log: string): Promise<void> {
     const view = reply.view!;
-    this.view = view;
-    focusedIn(this.header.node) ? this.header.updateFacts(view) : this.header.update(view);
-    this.timeline.update(view.bars, !moves.isIdentity);
-    this.node.style.setProperty('--nbtools-lines', String(Math.min(view.page.total, 100)));
-    this.selectedLine = this.selectedLine === null ? null : moves.of(this.selectedLine);
-    const isListed = this.requestedFilter === this.shownFilter;
-    this.chosenFilter = moves.ofFilter(this.chosenFilter);
-    this.shownFilter = filter;
-    this.requestedFilter = isListed ? filter : moves.ofFilter(this.requestedFilter);
-    this.newSteps.add(moves);
-    this.stepLoader.move(moves, reply.changed);
+    const moves = new LineMoves(reply.moves, view.total, reply.restarted);
+    const columns = columnsOf(reply.block, reply.buffers);
+    const rows = columns ? null : await this.loading.reloaded(reply.version);
+    const { changed, chips, first_chip: known } = reply;
+    log && this.focus(); // the button that was clicked goes
+    this.dispatch({ type: 'grow', view, moves, changed, rows, columns, chips, known });
+    this.stepLoader.move(moves, changed);
     this.review?.move(moves);
+    this.loading.onGrowth();
+    log && this.context.onContinue?.(log);
   }
 
-  /** Lists the lines that match the filter, starting with the first page, which is already loaded. */
-  private showPages(first: TracePage, keepScroll: boolean): PageCache {
-    const { shownFilter: filter } = this;
-    const pages = this.replacePages(this.createPages(first, filter));
-    this.list.show(pages, filter.folded, keepScroll);
-    this.showFilter();
-    return pages;
+  /** Counts the visible rows as looked at.  Called at each interval. */
+  private look(): void {
+    this.state.newLines.size && this.dispatch({ type: 'look', lines: visibleLines(this.list) });
+    this.newSteps.update(this.state);
   }
 
-  private replacePages(pages: PageCache): PageCache {
-    this.pages?.close();
-    void this.newSteps.recount();
-    return (this.pages = pages);
+  private loadExcerpts(): void {
+    const { selected, hits } = this.state;
+    hits && void this.loading.excerpts([...(selected === null ? [] : [selected]), ...visibleLines(this.list)]);
   }
 
-  private createPages(first: TracePage, filter: TraceFilter): PageCache {
-    const pages: PageCache = new PageCache(
-      first,
-      (from, count) => this.requests.page(filter, from, count),
-      () => pages === this.pages && this.onPagesChanged()
-    );
-    return pages;
+  private changeFilter(change: Partial<TraceFilter>): void {
+    this.applyFilter({ ...this.state.filter, ...change });
   }
 
-  /** Changes the filter.  The current list stays until the kernel has answered; if the request fails, the previous filter is restored. */
-  private async applyFilter(filter: TraceFilter): Promise<void> {
-    if (sameFilter(filter, this.requestedFilter)) {
+  /** Changes the filter.  The list waits only for a text, which the kernel searches for. */
+  private applyFilter(filter: TraceFilter): void {
+    const { trans } = this.context;
+    const [unknown, names] = unknownChips(this.state, filter.chips);
+    if (unknown.length) {
+      this.showNotice(trans.__('Unknown filter: %1. Available: %2.', unknown[0]!, names.join(', ')));
       return;
     }
-    this.requestedFilter = this.chosenFilter = filter;
-    this.showNotice('');
-    this.showFilter();
-    await this.loadFilter(filter);
-  }
-
-  private async loadFilter(filter: TraceFilter): Promise<void> {
-    try {
-      await this.fetchFiltered(filter);
-    } catch (error) {
-      if (this.requestedFilter === filter) {
-        this.requestedFilter = this.shownFilter;
-        this.showFilter();
-        this.showNotice(failureMessage(error));
-      }
-    }
-  }
-
-  private async fetchFiltered(filter: TraceFilter): Promise<void> {
-    const { selectedLine: line } = this;
-    const [first, index] = await Promise.all([
-      this.requests.page(filter, 0, PAGE_SIZE),
-      line === null ? null : this.requests.place(filter, line)
-    ]);
-    if (this.requestedFilter !== filter || this.isTakingOver) {
-      return;
-    }
-    const onlyFolds = sameFilter({ ...filter, folded: [] }, { ...this.shownFilter, folded: [] });
-    this.shownFilter = filter;
-    this.list.mark(null);
-    const pages = this.showPages(first, onlyFolds);
-    const row = index === null ? null : await pages.get(index);
-    if (this.pages === pages && row?.line === line) {
-      this.list.mark(index, onlyFolds ? 0 : undefined);
-    }
-    this.detailPane.mark(row?.line === line ? hitsOf(row) : [], this.stepLoader.isStepShown);
+    this.dispatch({ type: 'filter', change: filter });
+    isSearchPending(this.state) && void this.loading.search();
+    this.state.facets.length > 0 && void this.loading.facets(); // a plug-in's may have changed
   }
 
   /** Selects a line of the log.  With `exactly`, the filter is removed if it excludes the line; otherwise the nearest line is selected. */
-  private async goToLine(line: number, exactly: boolean): Promise<void> {
-    try {
-      const index = await this.indexOf(line);
-      const row = await this.pages!.get(index);
-      if (exactly && row?.line !== line) {
-        await this.applyFilter(NO_FILTER);
-        await this.select(line);
-      } else {
-        await this.select(index, 6);
-      }
-    } catch (error) {
-      this.showNotice(failureMessage(error));
+  private goToLine(line: number, exactly: boolean): void {
+    const { listed } = this.state;
+    const near = listed.lines[listed.indexOf(line)];
+    if (exactly && near !== line) {
+      this.applyFilter(NO_FILTER);
+      this.select(line);
+    } else if (near !== undefined) {
+      this.select(near, 6);
     }
   }
 
   /** Selects a line, or the nearest one that matches the filter.  If the line is outside the selected range, the range is removed. */
-  private async goNearLine(line: number): Promise<void> {
-    const { first, last } = this.requestedFilter;
+  private goNearLine(line: number): void {
+    const { first, last } = this.state.filter;
     if (first !== null && last !== null && (line < first || line > last)) {
-      await this.applyFilter({ ...this.requestedFilter, first: null, last: null });
+      this.changeFilter({ first: null, last: null });
     }
-    await this.goToLine(line, false);
+    this.goToLine(line, false);
   }
 
   /** Selects the next failed line that the filter lists, or with −1 the previous one. */
-  private async goToFailure(direction: 1 | -1): Promise<void> {
-    const failed = { ...this.shownFilter, order: '' as const, chips: chooseChip(this.shownFilter.chips, 'end', 'end:failed') };
-    const from = this.selectedLine ?? -1;
-    try {
-      const index = await this.requests.place(failed, direction > 0 ? from + 1 : from);
-      const at = direction > 0 ? index : index - 1;
-      const line = at < 0 ? undefined : (await this.requests.page(failed, at, 1)).lines[0]?.line;
-      const { trans } = this.context;
-      if (line === undefined) {
-        this.showNotice(
-          direction > 0 ? trans.__('No listed step after this one failed.') : trans.__('No listed step before this one failed.')
-        );
-      } else {
-        await this.goToLine(line, false);
-      }
-    } catch (error) {
-      this.showNotice(failureMessage(error));
+  private goToFailure(direction: 1 | -1): void {
+    const { trans } = this.context;
+    const line = nextFailure(this.state, this.state.shown, this.state.selected ?? -1, direction);
+    if (line !== null) {
+      this.goToLine(line, false);
+    } else {
+      this.showNotice(
+        direction > 0 ? trans.__('No listed step after this one failed.') : trans.__('No listed step before this one failed.')
+      );
     }
   }
 
-  private async indexOf(line: number): Promise<number> {
-    const index = listsEverything(this.shownFilter) ? line : await this.requests.place(this.shownFilter, line);
-    return Math.min(index, this.pages!.total - 1);
+  private selectRow(index: number): void {
+    const line = this.list.keyAt(index);
+    line === null || this.select(line);
   }
 
-  /** Selects a row, and opens its line once it has been loaded. */
-  private async select(index: number, margin?: number): Promise<void> {
-    const pages = this.pages!;
-    this.showNotice('');
-    this.hideChanges();
-    this.list.mark(index, margin);
-    try {
-      const row = await pages.get(index);
-      if (row && this.pages === pages && this.list.selected === index) {
-        this.selectedLine = row.line;
-        this.context.onStep?.(row.number);
-        this.stepLoader.select(row.line);
-        this.detailPane.mark(hitsOf(row), this.stepLoader.isStepShown);
-        this.markTimeline();
-        this.review?.onSelect();
-      }
-    } catch (error) {
-      this.showNotice(failureMessage(error));
+  /** Selects a line, and opens it. */
+  private select(line: number, margin?: number): void {
+    this.dispatch({ type: 'select', line });
+    this.list.activate(selectedRow(this.state), margin);
+    const row = this.state.rows.row(line);
+    row && this.context.onStep?.(row.number);
+    this.stepLoader.select(line);
+    this.detailPane.mark(hitsIn(this.state, line), this.stepLoader.isStepShown);
+    this.loadExcerpts();
+    this.review?.onSelect();
+  }
+
+  private foldSelected(folded: boolean): void {
+    const { listed, rows, filter } = this.state;
+    const index = this.list.active;
+    const row = rows.row(listed.lines[index ?? -1] ?? -1);
+    if (index === null || row === null) {
+      return;
+    }
+    if (row.below && filter.folded.includes(row.line) !== folded) {
+      this.changeFilter(toggleFold(filter, row.line));
+    } else {
+      const next = folded ? listed.parent(index) : row.below ? index + 1 : null;
+      next === null || this.selectRow(next);
     }
   }
 
@@ -438,24 +442,19 @@ export class ExplorerView {
     this.showNotice('');
     if (action === 'compare') {
       this.context.compare?.();
-      return;
-    }
-    if (action === 'share') {
+    } else if (action === 'share') {
       this.sharePanel.toggle();
-      return;
-    }
-    this.actionRunning = true;
-    try {
-      action === 'notebook' ? await this.writeNotebook() : this.context.addCell?.((await this.requests.cell()).source, false);
-    } catch (error) {
-      this.showNotice(failureMessage(error));
-    } finally {
+    } else {
+      this.actionRunning = true;
+      await this.tryTo(async () =>
+        action === 'notebook' ? this.writeNotebook() : this.context.addCell?.((await this.requests.ask('trace.cell', {})).source, false)
+      );
       this.actionRunning = false;
     }
   }
 
   private async writeNotebook(): Promise<void> {
-    const { path, place } = await this.requests.story();
+    const { path, place } = await this.requests.ask('trace.notebook', {});
     const { trans } = this.context;
     this.showNotice(
       this.context.openRelative === null || (place && this.context.openRelative(place))
@@ -466,136 +465,47 @@ export class ExplorerView {
 
   /** Lists the changed files in place of the steps, and shows the first file's diff. */
   private async showChanges(): Promise<void> {
-    this.showNotice('');
-    try {
-      const changes = await this.requests.changes();
+    await this.tryTo(async () => {
+      const changes = await this.requests.ask('trace.changes', {});
       this.changes.show(changes);
-      this.list.node.hidden = true;
+      this.dispatch({ type: 'changes', shown: true });
       this.changes.focus();
       changes.files[0] && (await this.openFile(changes.files[0].path));
-    } catch (error) {
-      this.showNotice(failureMessage(error));
-    }
+    });
   }
 
   /** Shows or hides the samples of an evaluation. */
   private async showSamples(): Promise<void> {
     const { node } = this.samples;
     node.hidden = !node.hidden;
-    this.showNotice('');
-    try {
-      node.hidden || this.samples.update(await this.requests.samples());
+    await this.tryTo(async () => {
+      node.hidden || this.samples.update(await this.requests.ask('trace.samples', {}));
       node.querySelector('button')?.focus();
-    } catch (error) {
-      this.showNotice(failureMessage(error));
-    }
-  }
-
-  private hideChanges(): void {
-    if (!this.changes.node.hidden) {
-      this.changes.hide();
-      this.list.node.hidden = false;
-      this.list.measure();
-    }
+    });
   }
 
   private async openFile(path: string): Promise<void> {
-    this.showNotice('');
-    try {
-      const opened = await this.requests.fileDiff(path);
+    await this.tryTo(async () => {
+      const opened = await this.requests.ask('trace.file_diff', { path });
       this.stepLoader.stop();
       this.stepLoader.forget();
       this.detailPane.show(opened);
       this.changes.mark(path);
+    });
+  }
+
+  /** Does what needs the kernel, and says why that fails. */
+  private async tryTo(act: () => Promise<unknown>): Promise<void> {
+    this.showNotice('');
+    try {
+      await act();
     } catch (error) {
       this.showNotice(failureMessage(error));
     }
   }
 
-  private foldSelected(folded: boolean): void {
-    const index = this.list.selected;
-    const line = index === null ? null : this.pages!.line(index);
-    if (index === null || line === null) {
-      return;
-    }
-    if (line.below && this.requestedFilter.folded.includes(line.line) !== folded) {
-      void this.applyFilter(toggleFold(this.requestedFilter, line.line));
-    } else {
-      const next = folded ? this.pages!.parent(index) : line.below ? index + 1 : null;
-      next === null || void this.select(next);
-    }
-  }
-
-  /** Called when a page has been loaded: the number of matches, and the row of the selected line, may have changed. */
-  private onPagesChanged(): void {
-    const wasIndexing = this.refreshTimer !== 0;
-    this.list.redraw();
-    this.showFilter();
-    const { selectedLine: line, pages } = this;
-    const index = this.list.selected;
-    const isMarked = index === null ? !wasIndexing : (pages!.line(index)?.line ?? line) === line;
-    if (line !== null && !isMarked) {
-      this.markFound(pages!, line).catch(() => undefined); // a request that fails has said so
-    }
-  }
-
-  /** Marks the row to which the selected line has moved, and the hits of the search in the step. */
-  private async markFound(pages: PageCache, line: number): Promise<void> {
-    const index = await this.indexOf(line);
-    const row = await pages.get(index);
-    if (this.pages === pages && this.selectedLine === line && row?.line === line) {
-      this.list.mark(index);
-      this.detailPane.mark(hitsOf(row), this.stepLoader.isStepShown);
-    }
-  }
-
-  private showFilter(): void {
-    const [view, pages] = [this.view!, this.pages!];
-    const { trans } = this.context;
-    const filtered = isFiltering(this.shownFilter);
-    const searching = pages.indexed < 100;
-    const readSoFar = String(Math.floor(pages.indexed));
-    const matchCount = filtered ? trans.__('%1 of %2', pages.total.toLocaleString(), view.page.total.toLocaleString()) : '';
-    this.filters.show(
-      this.requestedFilter,
-      pages.facets,
-      view.page.total,
-      searching ? '' : matchCount,
-      searching
-        ? trans._n(
-            '%2 hit in the %3 % read so far',
-            '%2 hits in the %3 % read so far',
-            pages.total,
-            pages.total.toLocaleString(),
-            readSoFar
-          )
-        : ''
-    );
-    this.node.setAttribute('aria-busy', String(this.requestedFilter !== this.shownFilter));
-    this.emptyMessage.hidden = pages.total > 0;
-    setText(
-      this.emptyMessage.firstElementChild as HTMLElement,
-      filtered
-        ? searching
-          ? trans.__('Still reading the log: no hit in the first %1 %.', readSoFar)
-          : trans.__('No steps match the filters.')
-        : trans.__('This log contains no messages and no tool calls.')
-    );
-    (this.emptyMessage.lastElementChild as HTMLElement).hidden = !filtered;
-    this.savedFilters.onFilter();
-    this.timeline.showOrder(this.requestedFilter.order);
-    this.markTimeline();
-    window.clearTimeout(this.refreshTimer);
-    this.refreshTimer = searching ? window.setTimeout(() => pages.refresh(), REFRESH_INTERVAL) : 0;
-  }
-
-  private markTimeline(): void {
-    const { first, last } = this.requestedFilter;
-    this.timeline.mark(this.selectedLine, first === null || last === null ? null : { first, last });
-  }
-
   /** Shows a notice until the person's next action; an empty text removes it. */
   private showNotice(text: string): void {
-    setText(this.notice, text);
+    this.dispatch({ type: 'notice', text });
   }
 }

@@ -1,18 +1,13 @@
+import type { Channel } from '../shared/channel.js';
 import type { CardContext } from '../shared/tokens.js';
-import type { TraceAnswer, TraceOpened, TraceRequest } from './model.js';
-
-export type Task = TraceRequest['task'];
-export type Reply = NonNullable<TraceAnswer['reply']>;
-
-/** The kernel does not have this explorer: it was restarted, or the cell has not been run since the notebook was opened. */
-export class ExplorerLost extends Error {}
+import type { TraceOpened } from './model.js';
 
 /** The services that an explorer uses.  Where a front end lacks one it is null, and its controls are absent. */
 export interface ExplorerContext extends CardContext {
   /** What the person can do when the kernel has lost the explorer. */
   readonly recovery: string;
-  /** Sends a request to the kernel and returns its reply, which may be a `problem`.  Rejects with `ExplorerLost`. */
-  query(task: Task): Promise<Reply>;
+  /** Returns what answers the explorer's requests now. */
+  channel(): Channel;
   /** Inserts a cell, and runs it or places the cursor at its end. */
   readonly addCell: ((source: string, run: boolean) => void) | null;
   /** Lets the person choose other logs to compare with. */

@@ -1,4 +1,17 @@
-import type { TraceFilter } from './model.js';
+/**
+ * Selects the lines to list; empty fields select everything.
+ *
+ * `chips` are keys of choices, `first` … `last` are lines of the whole log (both inclusive), `folded` lines whose nested lines are not listed.
+ * `order` lists the lines with the most tokens, or the longest calls, first.
+ */
+export interface TraceFilter {
+  readonly text: string;
+  readonly chips: readonly string[];
+  readonly first: number | null;
+  readonly last: number | null;
+  readonly folded: readonly number[];
+  readonly order: '' | 'tokens' | 'duration';
+}
 
 export const NO_FILTER: TraceFilter = { text: '', chips: [], first: null, last: null, folded: [], order: '' };
 

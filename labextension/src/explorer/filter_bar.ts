@@ -1,8 +1,8 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { element, focusedIn, linkButton, setText } from '../shared/element.js';
-import { chooseChip, NO_FILTER, toggleChip } from './filter.js';
+import { chooseChip, NO_FILTER, toggleChip, type TraceFilter } from './filter.js';
 import { keyHint } from './keymap.js';
-import type { TraceChoice, TraceFacet, TraceFilter } from './model.js';
+import type { Choice, OfferedFacet } from './listing.js';
 
 /** Milliseconds after the last key until the search starts. */
 const TYPING_DELAY = 120;
@@ -49,7 +49,7 @@ export class FilterBarView {
   }
 
   /** Shows the current filter, what it can be combined with, and the number of matches of `total` lines. */
-  show(filter: TraceFilter, facets: readonly TraceFacet[], total: number, matchCount: string, indexing: string): void {
+  show(filter: TraceFilter, facets: readonly OfferedFacet[], total: number, matchCount: string, indexing: string): void {
     this.filter = filter;
     this.drawChips(facets, total);
     this.drawMenus(facets.filter(({ menu, choices }) => menu && choices.length > 0));
@@ -58,7 +58,10 @@ export class FilterBarView {
     }
     setText(this.matchCount, matchCount);
     setText(this.indexing, indexing);
-    this.clearButton.hidden = !matchCount && !indexing;
+    // The places of the count and of its button stay free, so that the first filter does not move the chips.
+    const longest = this.trans.__('%1 of %2', total.toLocaleString(), total.toLocaleString());
+    this.matchCount.style.minWidth = `${longest.length}ch`;
+    this.clearButton.style.visibility = matchCount || indexing ? '' : 'hidden';
   }
 
   focus(): void {
@@ -92,7 +95,7 @@ export class FilterBarView {
    * Draws the chips.  One that is there stays the same element: the browser sends no click to a button that is replaced
    * between press and release, as by the answer to another request.
    */
-  private drawChips(facets: readonly TraceFacet[], total: number): void {
+  private drawChips(facets: readonly OfferedFacet[], total: number): void {
     const { trans, filter } = this;
     const all = { key: '', label: trans.__('All'), count: total, title: trans.__('All steps: messages and calls, with nested ones') };
     const chips = facets.filter(({ menu }) => !menu).flatMap(({ choices }) => choices);
@@ -114,7 +117,7 @@ export class FilterBarView {
     }
   }
 
-  private chip({ key, label, count, title }: TraceChoice, known: readonly HTMLButtonElement[]): HTMLButtonElement {
+  private chip({ key, label, count, title }: Choice, known: readonly HTMLButtonElement[]): HTMLButtonElement {
     const { chips } = this.filter;
     const pressed = key ? chips.includes(key) : chips.length === 0;
     let chip = chipOf(known, key, label);
@@ -137,7 +140,7 @@ export class FilterBarView {
     return button;
   }
 
-  private drawMenus(facets: readonly TraceFacet[]): void {
+  private drawMenus(facets: readonly OfferedFacet[]): void {
     const known = [...this.menus.children] as HTMLSelectElement[];
     const menus = facets.map(facet => known.find(({ dataset }) => dataset['facet'] === facet.name) ?? this.menu(facet));
     if (menus.length !== known.length || menus.some((menu, i) => menu !== known[i])) {
@@ -146,7 +149,7 @@ export class FilterBarView {
     facets.forEach((facet, i) => this.setOptions(menus[i]!, facet));
   }
 
-  private menu({ name, label }: TraceFacet): HTMLSelectElement {
+  private menu({ name, label }: OfferedFacet): HTMLSelectElement {
     const { trans } = this;
     const menu = element('select', 'nbtools-trace-menu');
     menu.dataset['facet'] = name;
@@ -155,7 +158,7 @@ export class FilterBarView {
     return menu;
   }
 
-  private setOptions(menu: HTMLSelectElement, { name, label, choices }: TraceFacet): void {
+  private setOptions(menu: HTMLSelectElement, { name, label, choices }: OfferedFacet): void {
     const { trans } = this;
     const options: [string, string][] = [
       [{ tool: trans.__('any tool'), path: trans.__('any file') }[name] ?? trans.__('any %1', label.toLowerCase()), ''],

@@ -1,7 +1,8 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { element, linkButton, setText } from '../shared/element.js';
-import { type PageRequests, RequestFailed } from './page_requests.js';
-import type { TraceFollow, TraceView } from './model.js';
+import { type LogRequests, RequestFailed } from './requests.js';
+import type { Result } from '../shared/channel.js';
+import type { ExplorerState } from './state.js';
 
 /** Milliseconds between two requests while the log grows. */
 const INTERVAL = 500;
@@ -17,13 +18,13 @@ const PATIENCE = 3_600_000;
 /** Milliseconds without a reply after which the kernel is reported as busy. */
 const BUSY_AFTER = 1000;
 
+export type FollowReply = Result<'trace.follow'>;
+
 /** Asks the kernel what was written to the log, as long as somebody can see the explorer.  The button pauses and resumes it. */
 export class Following {
   readonly button = element('button', 'nbtools-trace-follow');
   /** Offers to go on in another file. */
   readonly offer = element('span', 'nbtools-trace-goes-on');
-  /** The version of the log that the page shows. */
-  version = 0;
   private paused = false;
   private asking = false;
   private timer = 0;
@@ -42,8 +43,9 @@ export class Following {
   constructor(
     private readonly explorer: HTMLElement,
     private readonly trans: TranslationBundle,
-    private readonly requests: PageRequests,
-    private readonly onChange: (reply: TraceFollow, log: string) => Promise<void>,
+    private readonly requests: LogRequests,
+    private readonly state: () => ExplorerState,
+    private readonly onChange: (reply: FollowReply, log: string) => Promise<void>,
     private readonly onTick: () => void
   ) {
     this.button.type = 'button';
@@ -55,18 +57,22 @@ export class Following {
   }
 
   /** Follows the log of a view; one that is not fresh is requested once. */
-  start(view: TraceView): void {
-    this.version = view.version;
+  start(fresh: boolean): void {
     this.paused = false;
-    this.changed = view.fresh ? Date.now() : 0;
-    this.button.hidden = !view.fresh;
+    this.changed = fresh ? Date.now() : 0;
+    this.button.hidden = !fresh;
     this.asked = 0;
-    this.isFresh = view.fresh;
+    this.isFresh = fresh;
     this.failed = false;
     this.chosen = '';
     this.showOffer('');
     this.draw(false);
     this.schedule();
+  }
+
+  /** Asks at once, because the kernel has other lines than the page. */
+  catchUp(): void {
+    void this.askIfDue(0, true);
   }
 
   dispose(): void {
@@ -103,8 +109,8 @@ export class Following {
   }
 
   /** Asks, unless a request is under way, the person has paused, or the last one was less than `age` milliseconds ago. */
-  private async askIfDue(age: number): Promise<void> {
-    if (this.asking || this.paused || this.disposed || Date.now() - this.asked < age) {
+  private async askIfDue(age: number, evenPaused = false): Promise<void> {
+    if (this.asking || (this.paused && !evenPaused) || this.disposed || Date.now() - this.asked < age) {
       return;
     }
     this.asking = true;
@@ -112,7 +118,8 @@ export class Following {
     this.chosen = '';
     const busyTimer = window.setTimeout(() => this.draw(true), BUSY_AFTER);
     try {
-      const reply = await this.requests.follow(this.version, log);
+      const { version, rows } = this.state();
+      const reply = await this.requests.ask('trace.follow', { version, log, chips: rows.chips.length });
       this.isFresh = reply.fresh;
       this.button.hidden &&= !reply.fresh;
       this.failed = false;
@@ -120,7 +127,6 @@ export class Following {
         this.changed = reply.fresh ? Date.now() : this.changed;
         await this.onChange(reply, log);
       }
-      this.version = reply.version;
       this.showOffer(reply.continuation);
       log && !reply.continuation && this.offer.replaceChildren(this.trans.__('The session goes on in %1.', log));
     } catch (error) {

@@ -1,17 +1,17 @@
 import type { FilterBarView } from './filter_bar.js';
-import { traceKey, type Move, type TraceKey, type Zone } from './keymap.js';
-import type { ListView } from './list.js';
+import { traceKey, type TraceKey, type Zone } from './keymap.js';
+import type { StepList } from './list.js';
 import type { ReviewView, Verdict } from './review.js';
 import type { DetailPaneView } from './detail_pane.js';
 import type { OverviewView } from './overview.js';
+import { MOVES, type Move } from '../table/places.js';
 
-const MOVES: readonly TraceKey[] = ['next', 'previous', 'pageDown', 'pageUp', 'first', 'last'];
-
+const ALL_MOVES: readonly TraceKey[] = Object.values(MOVES);
 const SHIFTED: Readonly<Record<string, string>> = { ArrowDown: 'J', ArrowUp: 'K' };
 const VERDICTS: Readonly<Record<string, Verdict>> = { p: 'pass', f: 'fail', d: 'defer' };
 
 export interface KeyboardTargets {
-  readonly list: ListView;
+  readonly list: StepList;
   readonly detailPane: DetailPaneView;
   readonly filters: FilterBarView;
   readonly timeline: OverviewView;
@@ -80,7 +80,7 @@ export class ExplorerKeyboard {
     if (action.startsWith('label ') || action.startsWith('verdict ')) {
       return this.reviewSelection(action);
     }
-    if (MOVES.includes(action)) {
+    if (ALL_MOVES.includes(action)) {
       list.setRange(false);
       const index = list.target(action as Move);
       return index < 0 ? undefined : select(index);

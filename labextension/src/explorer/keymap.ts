@@ -1,10 +1,9 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { KeyPress } from '../approval/answer_keys.js';
+import { MOVES, type Move } from '../table/places.js';
 
 /** The part of an explorer that has the focus. */
 export type Zone = 'list' | 'search' | 'note' | 'field' | 'menu' | 'strip' | 'panel' | 'control';
-
-export type Move = 'next' | 'previous' | 'pageDown' | 'pageUp' | 'first' | 'last';
 
 /** A verdict on the selected steps or, in upper case, on the session; a digit applies the label with this key. */
 export type ReviewKey = `verdict ${'p' | 'f' | 'd' | 'P' | 'F' | 'D'}` | `label ${number}`;
@@ -36,16 +35,6 @@ export type TraceKey =
   | 'swallow'
   | 'pass';
 
-const MOVES: Readonly<Record<string, Move>> = {
-  j: 'next',
-  k: 'previous',
-  ArrowDown: 'next',
-  ArrowUp: 'previous',
-  PageDown: 'pageDown',
-  PageUp: 'pageUp',
-  Home: 'first',
-  End: 'last'
-};
 const IN_LIST: Readonly<Record<string, TraceKey>> = {
   ...MOVES,
   ArrowLeft: 'fold',

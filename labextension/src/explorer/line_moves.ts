@@ -1,5 +1,6 @@
+import type { TraceFilter } from './filter.js';
 import { lowerBound } from './listing.js';
-import type { TraceFilter, TraceMove } from './model.js';
+import type { TraceMove } from './model.js';
 
 /** Where the lines of a log are after it has grown to `total` lines. */
 export class LineMoves {

@@ -1,6 +1,5 @@
-import { chooseChip } from './filter.js';
+import { chooseChip, type TraceFilter } from './filter.js';
 import type { Chip, LogRows } from './log_rows.js';
-import type { TraceFilter } from './model.js';
 
 /** The lines in which a search has found its text, in order, of the `indexed` percent of the log that were searched. */
 export interface Hits {

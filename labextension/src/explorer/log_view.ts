@@ -5,8 +5,7 @@ import type { ICardServices } from '../shared/tokens.js';
 import { cardContext } from '../cards/context.js';
 import { element, linkButton } from '../shared/element.js';
 import { locate, nameOf } from '../shared/path.js';
-import { ExplorerLost, type ExplorerContext, type Reply, type Task } from './explorer_context.js';
-import { explorerKernels } from './kernel_connection.js';
+import type { ExplorerContext } from './explorer_context.js';
 import { type LogSession, NoLogKernel } from './log_session.js';
 import type { LogAddresses } from './log_address.js';
 import type { LogAnswer, TraceView } from './model.js';
@@ -193,8 +192,7 @@ export class LogView extends Widget {
       trans: this.trans,
       recovery,
       channel: () => this.channel,
-      query: (explorer, task) => this.query(task, explorer),
-      explorer: query => ({ ...context, query })
+      explorer: () => context
     });
     this.pages = pages;
     pages.stack.push(create(pages));
@@ -220,7 +218,7 @@ export class LogView extends Widget {
     return {
       ...cardContext(services, trans, () => null), // recorded paths may be of another time or machine
       recovery: this.recovery,
-      query: () => Promise.reject(new ExplorerLost()),
+      channel: () => this.channel,
       addCell: (source, run) => services.addCell(path(), source, run),
       compare: null,
       onContinue: name => {
@@ -237,20 +235,6 @@ export class LogView extends Widget {
       linkTo: ({ place, number }) => services.addresses?.of(locate('', '', place), number) ?? Promise.resolve(null),
       copy: async text => Clipboard.copyToSystem(text)
     };
-  }
-
-  /** Sends a request.  If the kernel has lost the explorer, the log is opened again. */
-  private async query(task: Task, explorer: string): Promise<Reply> {
-    const { session } = this.services;
-    try {
-      return await explorerKernels.request(await session.kernel(), explorer, task, () => undefined);
-    } catch (error) {
-      if (error instanceof NoLogKernel || error instanceof ExplorerLost) {
-        void this.open();
-        throw new ExplorerLost();
-      }
-      throw error;
-    }
   }
 
   /** The connection with the kernel.  If the kernel has lost what a request is about, the log is opened again. */

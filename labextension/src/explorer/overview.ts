@@ -1,7 +1,8 @@
 import { element, focusedIn, linkButton, setText } from '../shared/element.js';
 import type { ExplorerContext } from './explorer_context.js';
-import type { TraceBar, TraceFilter, TraceStrip } from './model.js';
-import { failureMessage, type PageRequests } from './page_requests.js';
+import type { TraceFilter } from './filter.js';
+import type { TraceBar, TraceStrip } from './model.js';
+import { failureMessage, type LogRequests } from './requests.js';
 import type { StripEvents } from './strip.js';
 import { TimelineView } from './timeline.js';
 import type { Range } from './timeline_bars.js';
@@ -41,7 +42,7 @@ export class OverviewView {
 
   constructor(
     private readonly context: ExplorerContext,
-    private readonly requests: PageRequests,
+    private readonly requests: LogRequests,
     events: OverviewEvents
   ) {
     const { trans } = context;
@@ -86,7 +87,7 @@ export class OverviewView {
   /** Loads the other overviews, so that switching to them needs no request. */
   async prefetch(): Promise<void> {
     const loading = (['time', 'tokens'] as const).map(mode => {
-      const strip = this.requests.strip(mode).catch(() => null);
+      const strip = this.requests.ask('trace.strip', { mode }).catch(() => null);
       this.strips.set(mode, strip);
       return strip;
     });
@@ -153,7 +154,7 @@ export class OverviewView {
   /** Loads an overview; one that was loaded since the log has changed is not loaded again. */
   private async strip(mode: TraceStrip['mode']): Promise<TraceStrip> {
     const { strips } = this; // replaced when the log changes
-    const strip = (await strips.get(mode)) ?? (await this.requests.strip(mode));
+    const strip = (await strips.get(mode)) ?? (await this.requests.ask('trace.strip', { mode }));
     strips.set(mode, Promise.resolve(strip));
     return strip;
   }
@@ -195,7 +196,7 @@ export class OverviewView {
   private async loadUsage(prices: boolean): Promise<void> {
     this.priced = prices;
     try {
-      this.panel.update(await this.requests.usage(prices));
+      this.panel.update(await this.requests.ask('trace.usage', { prices }));
     } catch (error) {
       prices ? setText(this.note, failureMessage(error)) : this.panel.showText(failureMessage(error));
     }

@@ -1,6 +1,6 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { element, linkButton, setText } from '../shared/element.js';
-import { RequestFailed, type PageRequests } from './page_requests.js';
+import { RequestFailed, type LogRequests } from './requests.js';
 import type { TraceOpened } from './model.js';
 
 /** The location of a line's record in the log file, and its bytes, which are loaded on a click. */
@@ -11,7 +11,7 @@ export class RawView {
 
   constructor(
     private readonly opened: TraceOpened,
-    private readonly requests: PageRequests,
+    private readonly requests: LogRequests,
     private readonly trans: TranslationBundle
   ) {
     this.toggle = linkButton('', () => this.open(this.box.hidden));
@@ -32,7 +32,7 @@ export class RawView {
     const message = element('div', 'nbtools-trace-quiet', this.trans.__('Loading…'));
     this.box.replaceChildren(message);
     try {
-      const { text, note } = await this.requests.raw(this.opened.line);
+      const { text, note } = await this.requests.ask('trace.raw', { line: this.opened.line });
       const bytes = element('pre', '', text);
       bytes.tabIndex = 0;
       bytes.setAttribute('aria-label', this.trans.__('Raw record of this step'));

@@ -17,17 +17,15 @@ import { element } from '../shared/element.js';
 import { tryParse } from '../shared/parse.js';
 import { locate } from '../shared/path.js';
 import type { TraceServices } from './deferred_renderer.js';
-import { ExplorerLost, type ExplorerContext, type Reply, type Task } from './explorer_context.js';
-import { NO_FILTER } from './filter.js';
+import type { ExplorerContext } from './explorer_context.js';
 import { addCellBelow } from './insert_cell.js';
-import { explorerKernels } from './kernel_connection.js';
+import { firstRows } from './loading.js';
 import { LogAddresses } from './log_address.js';
 import { parseTraceView } from './model.js';
+import { isAutomatic } from './requests.js';
 
 /** Milliseconds to wait for the kernel before the saved HTML is shown instead. */
 const FALLBACK_DELAY = 300;
-/** Requests that the page sends by itself, and which need not be waited for. */
-const AUTOMATIC: readonly string[] = ['follow', 'sessions.rows'];
 
 /** A page that the kernel answers: its id there, and how it is created if the kernel still has it; else `create` rejects. */
 interface Page {
@@ -150,16 +148,15 @@ export class RenderedPage extends Widget implements IRenderMime.IRenderer {
       trans: this.trans,
       recovery,
       channel: () => this.channel,
-      query: (explorer, task) => this.query(explorer, task),
-      explorer: query => this.explorerContext(recovery, query)
+      explorer: () => this.explorerContext(recovery)
     };
   }
 
-  private explorerContext(recovery: string, query: ExplorerContext['query']): ExplorerContext {
+  private explorerContext(recovery: string): ExplorerContext {
     return {
       ...cardContext(this.services, this.trans, () => null), // recorded paths may be of another time or machine
       recovery,
-      query,
+      channel: () => this.channel,
       addCell: (source, run) => void (this.panel && addCellBelow(this.panel, this.node, source, run)),
       compare: null,
       openRelative: place => this.openRelative(place),
@@ -183,23 +180,9 @@ export class RenderedPage extends Widget implements IRenderMime.IRenderer {
     return opener !== null && path !== null;
   }
 
-  private async query(explorer: string, task: Task): Promise<Reply> {
-    const kernel = this.kernel();
-    if (!kernel) {
-      throw new ExplorerLost();
-    }
-    return explorerKernels.request(kernel, explorer, task, late => AUTOMATIC.includes(task.type) || this.showBusy(late));
-  }
-
   /** The connection with the notebook's kernel. */
   private readonly channel: Channel = {
-    call: async (method, params) => {
-      const kernel = this.kernel();
-      if (!kernel) {
-        throw new RequestError('gone');
-      }
-      return kernelChannel(kernel).call(method, params, late => AUTOMATIC.includes(method) || this.showBusy(late));
-    }
+    call: (method, params) => kernelChannel(this.kernel()).call(method, params, late => isAutomatic(method, params) || this.showBusy(late))
   };
 
   private showBusy(busy: boolean): void {
@@ -212,7 +195,7 @@ export class RenderedPage extends Widget implements IRenderMime.IRenderer {
 }
 
 function nullIfLost(error: unknown): null {
-  if (error instanceof ExplorerLost || error instanceof RequestError) {
+  if (error instanceof RequestError) {
     return null;
   }
   throw error;
@@ -226,11 +209,8 @@ function explorerPage(data: unknown, trans: TranslationBundle): Page | null {
       recovery: trans.__('The kernel no longer has this explorer. Run the cell again to search, filter and open steps.'),
       saved: trans.__('Saved view · run the cell again to search, filter and open steps'),
       create: async pages => {
-        const reply = await pages.context.query(view.explorer, { type: 'place', filter: NO_FILTER, line: 0 });
-        if (reply.type === 'problem') {
-          throw new ExplorerLost();
-        }
-        return () => pages.explorer(view);
+        const rows = await pages.client.request('trace.rows', firstRows(view));
+        return () => pages.explorer(view, {}, rows);
       },
       update: page => (page as ExplorerPage).update(view)
     }

@@ -1,9 +1,9 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { element, linkButton, setText } from '../shared/element.js';
 import type { LineMoves } from './line_moves.js';
-import type { ReviewTask, TraceMark, TraceReview } from './model.js';
-import type { PageRequests } from './page_requests.js';
-import { failureMessage } from './page_requests.js';
+import type { Params } from '../shared/channel.js';
+import type { TraceMark, TraceReview } from './model.js';
+import { failureMessage, type LogRequests } from './requests.js';
 import { RecordListView } from './review_records.js';
 
 /** Milliseconds until the review is read again while the kernel looks for signals. */
@@ -36,9 +36,10 @@ export interface ReviewEvents {
   leave(): void;
 }
 
-type Change = Partial<Omit<ReviewTask, 'type' | 'action' | 'reviewer'>>;
+type Request = Omit<Params<'trace.review'>, 'explorer'>;
+type Change = Partial<Omit<Request, 'action' | 'reviewer'>>;
 
-const ORDERS: readonly ReviewTask['order'][] = ['random', 'stratified', 'recorded'];
+const ORDERS: readonly Request['order'][] = ['random', 'stratified', 'recorded'];
 export type Verdict = 'pass' | 'fail' | 'defer';
 
 /** The bar of verdicts, labels and notes.  It is hidden until the person reviews something. */
@@ -71,7 +72,7 @@ export class ReviewView {
 
   constructor(
     private readonly trans: TranslationBundle,
-    private readonly requests: PageRequests,
+    private readonly requests: LogRequests,
     private readonly events: ReviewEvents
   ) {
     this.toggle = linkButton(trans.__('review'), () => this.show(this.node.hidden), trans.__('Verdicts, labels and notes on these steps'));
@@ -87,8 +88,8 @@ export class ReviewView {
   }
 
   /** Reads the review, for the marks in the list. */
-  start(): void {
-    void this.send('read');
+  async start(): Promise<void> {
+    await this.send('read');
   }
 
   /** Takes over where the lines of the log are now.  What is new about the review comes a moment later. */
@@ -170,7 +171,7 @@ export class ReviewView {
     }
   }
 
-  private act(action: ReviewTask['action'], value: string, target: ReviewTarget | null): void {
+  private act(action: Request['action'], value: string, target: ReviewTarget | null): void {
     this.show(true);
     if (target === null) {
       setText(this.message, this.trans.__('Select a step first.'));
@@ -179,15 +180,14 @@ export class ReviewView {
     }
   }
 
-  private async send(action: ReviewTask['action'], change: Change = {}): Promise<void> {
+  private async send(action: Request['action'], change: Change = {}): Promise<void> {
     const current = this.events.target();
     const [order, seed] = [
-      this.order.value as ReviewTask['order'],
+      this.order.value as Request['order'],
       Math.min(Math.max(Math.trunc(Number(this.seed.value) || 0), 0), 2 ** 31 - 1)
     ];
     const place = { line: current?.line ?? null, last: current?.last ?? null };
-    const task = {
-      type: 'review',
+    const request = {
       action,
       reviewer: this.reviewer.value.trim(),
       ...place,
@@ -201,7 +201,7 @@ export class ReviewView {
     };
     const started = Date.now();
     try {
-      const review = await this.requests.review(task as ReviewTask);
+      const review = await this.requests.ask('trace.review', request);
       this.took = Date.now() - started;
       this.update(review, action === 'read');
     } catch (error) {
@@ -253,7 +253,7 @@ export class ReviewView {
     this.timer ||= window.setTimeout(
       () => {
         this.timer = 0;
-        this.start();
+        void this.start();
       },
       Math.max(delay, REST * this.took)
     );

@@ -2,9 +2,12 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { element, setText } from '../shared/element.js';
 import { icon } from '../shared/icons.js';
 import { drawSpans, plainText } from '../cards/highlighting.js';
-import type { TraceLine, TraceMark } from './model.js';
+import type { Span } from '../cards/model.js';
+import type { LogRow } from './log_rows.js';
+import type { TraceMark } from './model.js';
 
 const NO_MARKS: readonly TraceMark[] = [];
+const NO_SPANS: readonly Span[] = [];
 
 /** Maximum number of indentation levels; deeper lines are not indented further. */
 const MAX_DEPTH = 8;
@@ -12,7 +15,6 @@ const MAX_DEPTH = 8;
 /** A row of the list.  Its nodes are reused for other lines. */
 export class RowView {
   readonly node = element('div', 'nbtools-trace-row');
-  index = -1;
   private readonly number = element('span', 'nbtools-trace-number');
   private readonly iconSlot = element('span', 'nbtools-trace-sign');
   private readonly name = element('span', 'nbtools-trace-name');
@@ -22,20 +24,21 @@ export class RowView {
   private readonly removed = element('span', 'nbtools-minus');
   private readonly right = element('span', 'nbtools-trace-right');
   private readonly arrow = element('span', 'nbtools-trace-fold');
-  private drawn: TraceLine | null | undefined;
+  private drawn: LogRow | null | undefined;
   private drawnMarks = NO_MARKS;
+  private excerpt = NO_SPANS;
+  private tokens = '';
   private folded = false;
   private drawnIcon = '';
 
   constructor(private readonly trans: TranslationBundle) {
-    this.node.setAttribute('role', 'option');
     this.arrow.setAttribute('aria-hidden', 'true');
     this.node.append(this.number, this.iconSlot, this.name, this.subject, this.marks, this.added, this.removed, this.right, this.arrow);
   }
 
-  /** Shows a line; null while it is being loaded. */
-  update(line: TraceLine | null, folded: boolean, marks = NO_MARKS): void {
-    if (line === this.drawn && folded === this.folded && marks === this.drawnMarks) {
+  /** Shows a line; null while it is being loaded.  `tokens` come before what is on its right, `excerpt` is shown in place of its subject. */
+  update(line: LogRow | null, folded: boolean, tokens: string, excerpt = NO_SPANS, marks = NO_MARKS): void {
+    if (line === this.drawn && folded === this.folded && tokens === this.tokens && excerpt === this.excerpt && marks === this.drawnMarks) {
       return;
     }
     if (marks !== this.drawnMarks) {
@@ -44,23 +47,10 @@ export class RowView {
     }
     this.drawn = line;
     this.folded = folded;
+    this.tokens = tokens;
+    this.excerpt = excerpt;
     this.node.classList.toggle('nbtools-trace-empty', line === null);
     line === null ? this.blank() : this.draw(line);
-  }
-
-  place(index: number, top: number, id: string, total: number): void {
-    this.node.style.transform = `translateY(${top}px)`;
-    if (this.index !== index) {
-      this.index = index;
-      this.node.dataset['index'] = String(index);
-      this.node.id = `${id}-${index}`;
-      this.node.setAttribute('aria-posinset', String(index + 1));
-    }
-    this.node.setAttribute('aria-setsize', String(total));
-  }
-
-  select(selected: boolean): void {
-    this.node.setAttribute('aria-selected', String(selected));
   }
 
   private blank(): void {
@@ -70,7 +60,7 @@ export class RowView {
     this.node.setAttribute('aria-label', this.trans.__('Loading…'));
   }
 
-  private draw(line: TraceLine): void {
+  private draw(line: LogRow): void {
     const { node } = this;
     node.dataset['tone'] = line.tone;
     node.classList.toggle('nbtools-trace-said', !line.call);
@@ -84,7 +74,7 @@ export class RowView {
     this.name.title = line.name;
     setText(this.added, line.added ? `+${line.added.toLocaleString()}` : '');
     setText(this.removed, line.removed ? `−${line.removed.toLocaleString()}` : '');
-    setText(this.right, line.right);
+    setText(this.right, [this.tokens, line.right].filter(Boolean).join(' · '));
     setText(this.arrow, line.below ? (this.folded ? '▸' : '▾') : '');
     node.setAttribute('aria-label', this.ariaLabel(line));
   }
@@ -103,28 +93,28 @@ export class RowView {
     }
   }
 
-  private drawSubject(line: TraceLine): void {
-    if (line.snippet.length) {
-      this.subject.replaceChildren(...drawSpans(line.snippet));
+  private drawSubject(line: LogRow): void {
+    if (this.excerpt.length) {
+      this.subject.replaceChildren(...drawSpans(this.excerpt));
     } else {
       this.subject.replaceChildren(...pathNodes(line.subject));
     }
     this.subject.title = line.subject;
   }
 
-  private ariaLabel(line: TraceLine): string {
+  private ariaLabel(line: LogRow): string {
     const { trans } = this;
     const author = { person: trans.__('person'), agent: trans.__('agent') }[line.tone as string] ?? '';
     const rewound = line.live ? '' : trans.__('rewound');
     const nested = line.below ? (this.folded ? trans.__('collapsed') : trans.__('expanded')) : '';
-    const text = line.snippet.length ? plainText(line.snippet) : line.subject;
+    const text = this.excerpt.length ? plainText(this.excerpt) : line.subject;
     return [
       line.number,
       line.name || author,
       text,
       this.added.textContent,
       this.removed.textContent,
-      line.right,
+      this.right.textContent,
       ...this.drawnMarks.map(({ text: mark }) => mark),
       rewound,
       nested

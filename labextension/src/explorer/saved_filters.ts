@@ -1,7 +1,8 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { element, linkButton, setText } from '../shared/element.js';
-import type { SavedFilter, SavedFiltersTask, TraceFilter } from './model.js';
-import { failureMessage, type PageRequests } from './page_requests.js';
+import type { TraceFilter } from './filter.js';
+import type { SavedFilter, SavedFiltersParams } from './model.js';
+import { failureMessage, type LogRequests } from './requests.js';
 
 /** Characters of a name. */
 const MAX_NAME = 100;
@@ -27,7 +28,7 @@ export class SavedFiltersPanel {
 
   constructor(
     private readonly trans: TranslationBundle,
-    private readonly requests: PageRequests,
+    private readonly requests: LogRequests,
     private readonly events: SavedFilterEvents
   ) {
     this.toggle = linkButton(trans.__('saved filters'), () => this.show(this.node.hidden), trans.__('Combinations of filters with a name'));
@@ -95,9 +96,9 @@ export class SavedFiltersPanel {
   }
 
   /** Sends a request and shows the list after it.  Returns whether it was carried out. */
-  private async send(task: Partial<SavedFiltersTask>, message: string): Promise<boolean> {
+  private async send(task: Partial<SavedFiltersParams>, message: string): Promise<boolean> {
     try {
-      const filters = await this.requests.savedFilters({ name: '', to: '', filter: null, action: 'list', ...task });
+      const { filters } = await this.requests.ask('trace.saved_filters', { name: '', to: '', filter: null, action: 'list', ...task });
       this.undo.hidden = true;
       this.list.matches(':focus-within') && this.field.focus(); // what has the focus is about to be removed
       this.list.replaceChildren(...filters.map(filter => this.item(filter)));

@@ -1,5 +1,3 @@
-import type { TraceLine } from './model.js';
-
 /** Names of the highlights in style sheets: `::highlight(nbtools-search)`, and that of the current hit. */
 const NAMES = ['nbtools-search', 'nbtools-search-current'] as const;
 const MAX_MARKS = 500;
@@ -53,11 +51,6 @@ export class SearchMarks {
     this.marks = [];
     this.current = -1;
   }
-}
-
-/** Returns the texts that a search has found in a row. */
-export function hitsOf({ snippet }: TraceLine): string[] {
-  return [...new Set(snippet.filter(([, names]) => names.split(' ').includes('hit')).map(([text]) => text.toLowerCase()))];
 }
 
 /** Scrolls `range` into view in all scrollable elements around it, up to `root`. */

@@ -1,6 +1,6 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { element, linkButton, setText } from '../shared/element.js';
-import { failureMessage, type PageRequests } from './page_requests.js';
+import { failureMessage, type LogRequests } from './requests.js';
 import type { TraceSecret, TraceShare } from './model.js';
 
 /** Shows what is removed from a session before it is shared, and writes the file. */
@@ -21,7 +21,7 @@ export class SharePanel {
 
   constructor(
     private readonly trans: TranslationBundle,
-    private readonly requests: PageRequests,
+    private readonly requests: LogRequests,
     private readonly onWritten: (path: string) => void
   ) {
     this.write = element('button', 'nbtools-button nbtools-primary', trans.__('Write HTML file'));
@@ -79,7 +79,7 @@ export class SharePanel {
     setText(this.status, trans.__('Searching for secrets…'));
     try {
       const patterns = this.patterns.value.split('\n').filter(line => line.trim() !== '');
-      const answer = await this.requests.share({
+      const answer = await this.requests.ask('trace.share', {
         patterns,
         keep: [...this.keep],
         home: this.home.checked,

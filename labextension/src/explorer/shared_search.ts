@@ -1,5 +1,9 @@
 import type { Span } from '../cards/model.js';
-import type { TraceLine, TraceOpened } from './model.js';
+import type { LogRow } from './log_rows.js';
+import type { TraceOpened } from './model.js';
+
+/** What a search looks at in a line of the list. */
+export type SearchedLine = Pick<LogRow, 'name' | 'subject'>;
 
 const BEFORE = 16;
 const AFTER = 160;
@@ -27,7 +31,7 @@ function termOf(word: string): Term | null {
 }
 
 /** Returns the text of a step in which a search looks: its line, and everything that its card shows. */
-export function searchedText(line: TraceLine, opened: TraceOpened): string {
+export function searchedText(line: SearchedLine, opened: TraceOpened): string {
   const parts = [line.name, line.subject];
   collect(opened.card.subject, parts);
   collect(opened.card.blocks, parts);
@@ -50,7 +54,7 @@ function isSpans(value: readonly unknown[]): value is readonly Span[] {
 }
 
 /** Returns an excerpt around the first hit, with the hits marked; it is taken from the line if all terms occur there. */
-export function snippetOf(line: TraceLine, text: string, terms: readonly Term[]): Span[] {
+export function snippetOf(line: SearchedLine, text: string, terms: readonly Term[]): Span[] {
   const searched = terms.every(term => term.test(line.subject)) ? line.subject : text;
   const at = terms[0]!.exec(searched)?.index ?? 0;
   const start = Math.max(0, at - BEFORE);

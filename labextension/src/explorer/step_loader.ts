@@ -1,5 +1,5 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
-import { RequestFailed, type PageRequests } from './page_requests.js';
+import { RequestFailed, type LogRequests } from './requests.js';
 import { keyHint } from './keymap.js';
 import type { DetailPaneView } from './detail_pane.js';
 import type { LineMoves } from './line_moves.js';
@@ -19,7 +19,7 @@ export class StepLoader {
   private busyTimer = 0;
 
   constructor(
-    private readonly requests: PageRequests,
+    private readonly requests: LogRequests,
     private readonly detailPane: DetailPaneView,
     private readonly trans: TranslationBundle
   ) {}
@@ -75,7 +75,7 @@ export class StepLoader {
 
   private async open(line: number): Promise<void> {
     try {
-      const opened = await this.requests.open(line);
+      const opened = await this.requests.ask('trace.open', { line });
       this.showIfSelected(line, () => this.detailPane.show(opened));
       this.shownLine = this.selectedLine === line ? line : this.shownLine;
     } catch (error) {

@@ -1,6 +1,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { element, linkButton } from '../shared/element.js';
-import type { TraceFilter, TraceUsage, UsageRow, UsageTable } from './model.js';
+import type { TraceFilter } from './filter.js';
+import type { TraceUsage, UsageRow, UsageTable } from './model.js';
 
 export interface UsageEvents {
   /** Replaces the filter by this one. */

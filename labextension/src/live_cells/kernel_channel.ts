@@ -17,12 +17,12 @@ const channels = new Map<string, KernelChannel>();
  * Returns the channel to a kernel.  It stays open, and is used by all notebooks of the kernel: of several connections to a kernel,
  * JupyterLab lets only one handle comms.  After the kernel has closed it, because it has no nbtools, or has ended, another one is opened.
  */
-export function kernelChannel(kernel: Kernel): Channel {
-  const existing = channels.get(kernel.id);
+export function kernelChannel(kernel: Kernel | null | undefined): Channel {
+  const existing = channels.get(kernel?.id ?? '');
   if (existing) {
     return existing;
   }
-  return kernel.isDisposed || !kernel.handleComms ? NO_CHANNEL : new KernelChannel(kernel);
+  return !kernel || kernel.isDisposed || !kernel.handleComms ? NO_CHANNEL : new KernelChannel(kernel);
 }
 
 /** Called with what comes with an event. */

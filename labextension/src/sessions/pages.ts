@@ -2,7 +2,8 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { ComparisonPage } from '../comparison/comparison.js';
 import type { ComparisonView } from '../comparison/model.js';
 import { ExplorerView } from '../explorer/explorer.js';
-import type { ExplorerContext, Reply, Task } from '../explorer/explorer_context.js';
+import type { ExplorerContext } from '../explorer/explorer_context.js';
+import type { RowsReply } from '../explorer/loading.js';
 import { COMPARISON_METHODS, SESSION_METHODS, TRACE_METHODS, type OpenedLogs, type TraceView } from '../explorer/model.js';
 import { type Channel, Client, RequestError, type Result } from '../shared/channel.js';
 import { element, linkButton } from '../shared/element.js';
@@ -14,6 +15,7 @@ import { SessionsListView } from './sessions.js';
 const METHODS = {
   ...SESSION_METHODS,
   ...COMPARISON_METHODS,
+  'trace.rows': TRACE_METHODS['trace.rows'],
   'trace.sessions': TRACE_METHODS['trace.sessions'],
   'trace.compare_with': TRACE_METHODS['trace.compare_with']
 };
@@ -25,10 +27,8 @@ export interface PagesContext {
   readonly recovery: string;
   /** Returns the connection with the kernel. */
   channel(): Channel;
-  /** Sends a request about an explorer.  Rejects with `ExplorerLost`. */
-  query(explorer: string, task: Task): Promise<Reply>;
   /** Returns the context of an explorer. */
-  explorer(query: (task: Task) => Promise<Reply>): ExplorerContext;
+  explorer(): ExplorerContext;
 }
 
 /** An explorer as a page. */
@@ -96,17 +96,17 @@ export class LogPages {
     return page(comparison, trans.__('Comparison'), links);
   }
 
-  /** Creates the page of an explorer. */
-  explorer(first: TraceView, options: PickerOptions = {}): ExplorerPage {
+  /** Creates the page of an explorer.  `rows` is the kernel's answer to the request for its first rows, if it was asked already. */
+  explorer(first: TraceView, options: PickerOptions = {}, rows: RowsReply | null = null): ExplorerPage {
     const { context } = this;
     let { explorer } = first;
     const compare = () => this.pick(explorer, options);
-    const view = new ExplorerView({ ...context.explorer(task => context.query(explorer, task)), compare });
-    view.update(first);
+    const view = new ExplorerView({ ...context.explorer(), compare });
+    view.update(first, rows);
     const update = (other: TraceView) => {
       const isSame = other.explorer === explorer;
       explorer = other.explorer;
-      isSame ? view.update(other) : void view.reopen(other);
+      isSame ? view.update(other) : view.reopen(other);
     };
     return { ...page(view, context.trans.__('Back to the log')), view, update };
   }

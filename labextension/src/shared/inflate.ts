@@ -1,9 +1,17 @@
 /** Returns the value of a JSON that is compressed and in base64; null if it is invalid, or longer than `most` characters. */
 export async function inflate(packed: string, most: number): Promise<unknown> {
   try {
-    const bytes = Uint8Array.from(atob(packed), character => character.charCodeAt(0));
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'));
+    const stream = new Blob([bytesOf(packed) ?? '']).stream().pipeThrough(new DecompressionStream('deflate'));
     return JSON.parse(await readText(stream.pipeThrough(new TextDecoderStream()).getReader(), most));
+  } catch {
+    return null;
+  }
+}
+
+/** Returns the bytes of a text in base64; null if it is invalid. */
+export function bytesOf(packed: string): ArrayBuffer | null {
+  try {
+    return Uint8Array.from(atob(packed), character => character.charCodeAt(0)).buffer;
   } catch {
     return null;
   }

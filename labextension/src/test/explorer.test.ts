@@ -5,112 +5,11 @@ import { LineMoves } from '../explorer/line_moves.js';
 import { NO_FILTER, chooseChip, isFiltering, listsEverything, toggleChip, toggleFold } from '../explorer/filter.js';
 import { AXIS, barAfter, barAtPoint, barOfLine, linesBetween } from '../explorer/usage_strip_bars.js';
 import { traceKey, type Zone } from '../explorer/keymap.js';
-import { PAGE_SIZE, PageCache, pagesAround } from '../explorer/page_cache.js';
-import type { StripBar, TraceBar, TraceLine, TracePage } from '../explorer/model.js';
-
-function pageOf(first: number, count: number, total: number): TracePage {
-  const lines = Array.from({ length: Math.max(Math.min(count, total - first), 0) }, (_, i) => ({ line: first + i }) as TraceLine);
-  return { type: 'page', first, total, calls: total, lines, indexed: 100, facets: [] };
-}
-
-/** A kernel that answers only when the test calls `answer`. */
-class SlowKernel {
-  readonly requestedPages: number[] = [];
-  private readonly pendingAnswers: (() => void)[] = [];
-
-  constructor(private readonly total: number) {}
-
-  readonly fetch = (first: number, count: number): Promise<TracePage> => {
-    this.requestedPages.push(first / PAGE_SIZE);
-    return new Promise(resolve => this.pendingAnswers.push(() => resolve(pageOf(first, count, this.total))));
-  };
-
-  /** Answers the oldest request, and waits until the answer has been processed. */
-  async answer(): Promise<void> {
-    this.pendingAnswers.shift()?.();
-    await new Promise(resolve => setImmediate(resolve));
-  }
-}
+import type { StripBar, TraceBar } from '../explorer/model.js';
 
 function bars(...ends: number[]): TraceBar[] {
   return ends.map((end, i) => ({ first: i ? ends[i - 1]! : 0, last: end - 1, height: 50, tone: 'quiet', failed: 0 }));
 }
-
-test('visible pages are requested before nearby pages', () => {
-  assert.deepEqual(pagesAround(390, 410, 10_000), [1, 2]);
-  assert.deepEqual(pagesAround(210, 230, 10_000), [1, 0]);
-  assert.deepEqual(pagesAround(0, 18, 10), [0]);
-  assert.deepEqual(pagesAround(9990, 10_020, 10_000), [49]);
-});
-
-test('at most two requests are pending, and pages that were scrolled past are not requested', async () => {
-  const kernel = new SlowKernel(100_000);
-  let changes = 0;
-  const pages = new PageCache(pageOf(0, PAGE_SIZE, 100_000), kernel.fetch, () => changes++);
-  for (let first = 1000; first <= 90_000; first += 1000) {
-    pages.setVisible(first, first + 20);
-  }
-  assert.equal(kernel.requestedPages.length, 2);
-  await kernel.answer();
-  assert.equal(changes, 1);
-  await kernel.answer();
-  assert.deepEqual(kernel.requestedPages.slice(2), [450, 449]);
-  await kernel.answer();
-  assert.equal(pages.line(90_001)?.line, 90_001);
-  assert.equal(pages.line(50_000), null);
-});
-
-test('get loads the page of a line; a line that does not exist is null', async () => {
-  const kernel = new SlowKernel(1000);
-  const pages = new PageCache(pageOf(0, PAGE_SIZE, 1000), kernel.fetch, () => undefined);
-  assert.equal((await pages.get(5))?.line, 5);
-  const [one, other] = [pages.get(700), pages.get(701)];
-  await kernel.answer();
-  assert.deepEqual([(await one)?.line, (await other)?.line, kernel.requestedPages], [700, 701, [3]]);
-  assert.equal(await pages.get(1000), null);
-  assert.equal(await pages.get(-1), null);
-});
-
-test('an incomplete first page is loaded again; a closed cache ignores answers', async () => {
-  const kernel = new SlowKernel(1000);
-  let changes = 0;
-  const pages = new PageCache(pageOf(0, 60, 1000), kernel.fetch, () => changes++);
-  assert.equal(pages.line(100), null);
-  pages.setVisible(0, 18);
-  await kernel.answer();
-  assert.equal(pages.line(100)?.line, 100);
-  pages.setVisible(600, 620);
-  pages.close();
-  await kernel.answer();
-  assert.equal(changes, 1);
-});
-
-test('pages of an incomplete index are loaded again once an answer says that it is complete', async () => {
-  const kernel = new SlowKernel(1000);
-  const pages = new PageCache({ ...pageOf(0, PAGE_SIZE, 400), indexed: 40 }, kernel.fetch, () => undefined);
-  pages.setVisible(250, 270);
-  assert.deepEqual(kernel.requestedPages, [1]);
-  assert.deepEqual([pages.total, pages.indexed], [400, 40]);
-  await kernel.answer();
-  assert.deepEqual([pages.total, pages.indexed], [1000, 100]);
-  assert.deepEqual(kernel.requestedPages, [1, 0]);
-  await kernel.answer();
-  assert.deepEqual(kernel.requestedPages, [1, 0]);
-});
-
-test('the cache evicts the pages furthest from the view', async () => {
-  const pages = new PageCache(
-    pageOf(0, PAGE_SIZE, 100_000),
-    (first, count) => Promise.resolve(pageOf(first, count, 100_000)),
-    () => undefined
-  );
-  for (let first = 0; first < 20_000; first += PAGE_SIZE) {
-    pages.setVisible(first, first + 10);
-    await pages.get(first);
-  }
-  assert.equal(pages.line(0), null);
-  assert.equal(pages.line(19_900)?.line, 19_900);
-});
 
 test('bars fill the timeline without gaps, and a position maps to its line', () => {
   const drawn = barRects(bars(10, 20, 40, 41), 410, 100, 1);

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { NO_FILTER } from '../explorer/filter.js';
+import { NO_FILTER, type TraceFilter } from '../explorer/filter.js';
 import { LineMoves } from '../explorer/line_moves.js';
 import { listing, nextFailure, offeredFacets, unknownChips, type AddedFacet, type Filterable } from '../explorer/listing.js';
 import { LogRows, type Chip } from '../explorer/log_rows.js';
-import type { TraceFilter } from '../explorer/model.js';
 import { readColumns } from '../shared/columns.js';
 import { encode } from './columns.js';
 import { chipsOf, columnsOf, type TestRow } from './log_rows.js';

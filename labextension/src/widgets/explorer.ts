@@ -1,11 +1,11 @@
 import type { AnyModel } from '@anywidget/types';
 import { parseComparisonView } from '../comparison/model.js';
-import type { ExplorerContext, Reply, Task } from '../explorer/explorer_context.js';
+import type { ExplorerContext } from '../explorer/explorer_context.js';
 import { parseTraceView } from '../explorer/model.js';
-import { ModelConnection } from '../explorer/model_connection.js';
 import { element } from '../shared/element.js';
 import { hostNode, NO_TRANSLATION } from '../shared/host.js';
 import { tryParse } from '../shared/parse.js';
+import { isAutomatic } from '../explorer/requests.js';
 import { ModelChannel } from '../explorer/model_channel.js';
 import { parseSessionsView } from '../sessions/model.js';
 import { LogPages, type PagesContext } from '../sessions/pages.js';
@@ -54,12 +54,11 @@ function pageOf(data: unknown, pages: LogPages): StackPage | null {
 class WidgetContext implements PagesContext {
   readonly trans = trans;
   readonly recovery = trans.__('The kernel does not answer. Run the cell again.');
-  private readonly connections = new Map<string, ModelConnection>();
   private readonly methods: ModelChannel;
   private readonly busyNotice = element('div', 'nbtools-quiet', trans.__('The kernel is busy. The explorer is updated when it is free.'));
 
   constructor(
-    private readonly model: AnyModel<ExplorerState>,
+    model: AnyModel<ExplorerState>,
     private readonly node: HTMLElement
   ) {
     this.busyNotice.setAttribute('role', 'status');
@@ -68,7 +67,7 @@ class WidgetContext implements PagesContext {
 
   channel(): Channel {
     const call: Channel['call'] = (method, params) =>
-      this.methods.call(method, params, late => method === 'sessions.rows' || this.showBusy(late));
+      this.methods.call(method, params, late => isAutomatic(method, params) || this.showBusy(late));
     return { call };
   }
 
@@ -76,19 +75,13 @@ class WidgetContext implements PagesContext {
     busy ? this.node.prepend(this.busyNotice) : this.busyNotice.remove();
   }
 
-  async query(explorer: string, task: Task): Promise<Reply> {
-    const found = this.connections.get(explorer) ?? new ModelConnection(this.model, explorer, late => this.showBusy(late));
-    this.connections.set(explorer, found);
-    return found.query(task);
-  }
-
   /** What every front end can do.  Cells cannot be added, nor files opened, through a widget. */
-  explorer(query: (task: Task) => Promise<Reply>): ExplorerContext {
+  explorer(): ExplorerContext {
     const { clipboard } = navigator as { clipboard?: Clipboard }; // absent where the page is not served securely
     return {
       trans,
       recovery: trans.__('The kernel does not answer. Run the cell again to search, filter and open steps.'),
-      query,
+      channel: () => this.channel(),
       addCell: null,
       compare: null,
       openRelative: null,
@@ -102,7 +95,6 @@ class WidgetContext implements PagesContext {
   }
 
   dispose(): void {
-    this.connections.forEach(one => one.dispose());
     this.methods.dispose();
   }
 }

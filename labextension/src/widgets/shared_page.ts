@@ -1,12 +1,11 @@
 import { ExplorerView } from '../explorer/explorer.js';
 import type { ExplorerContext } from '../explorer/explorer_context.js';
-import { NO_FILTER } from '../explorer/filter.js';
-import { PAGE_SIZE } from '../explorer/page_cache.js';
-import { SharedLogSource } from '../explorer/shared_log.js';
+import { SharedLogChannel } from '../explorer/shared_log.js';
 import { parseSharedLog, type SharedLog } from '../explorer/shared_model.js';
+import { readColumns } from '../shared/columns.js';
 import { element, linkButton } from '../shared/element.js';
 import { hostNode, NO_TRANSLATION } from '../shared/host.js';
-import { inflate } from '../shared/inflate.js';
+import { bytesOf, inflate } from '../shared/inflate.js';
 import { tryParse } from '../shared/parse.js';
 
 /** Characters of JSON up to which the data is read. */
@@ -20,37 +19,40 @@ async function start(): Promise<void> {
   const json = await inflate(data.textContent ?? '', MAX_JSON);
   data.remove();
   const log = tryParse(parseSharedLog, json);
-  if (log === null) {
+  const rows = log && bytesOf(log.data);
+  const columns = log?.rows.block && rows && readColumns(log.rows.block, rows);
+  if (!log || !rows || !columns) {
     main.replaceChildren(element('p', '', trans.__('This file is damaged: its data cannot be read.')));
     return;
   }
-  draw(main, log);
+  draw(main, log, new SharedLogChannel(log, rows, columns));
 }
 
-function draw(main: HTMLElement, log: SharedLog): void {
-  const source = new SharedLogSource(log);
+function draw(main: HTMLElement, log: SharedLog, channel: SharedLogChannel): void {
   const node = hostNode(main, 'nbtools-rendered nbtools-log');
   const dark = matchMedia('(prefers-color-scheme: dark)');
   setDark(main, dark.matches);
-  const explorer = new ExplorerView(contextOf(source));
+  const explorer = new ExplorerView(contextOf(channel));
   node.append(explorer.node, foot(main, log.note));
-  explorer.update({ ...log.view, page: source.page(NO_FILTER, 0, PAGE_SIZE), step: stepInAddress(source) });
+  explorer.update({ ...log.view, step: null }, channel.rows);
+  const step = stepInAddress();
+  step && explorer.showStep(step);
   if (window.parent === window) {
     explorer.focus(); // a page that shows this one in a frame keeps its focus and its place
   }
   window.addEventListener('hashchange', () => {
-    const line = stepInAddress(source);
-    line === null || explorer.showLine(line);
+    const step = stepInAddress();
+    step && explorer.showStep(step);
   });
   dark.addEventListener('change', ({ matches }) => setDark(main, matches));
 }
 
-function contextOf(source: SharedLogSource): ExplorerContext {
+function contextOf(channel: SharedLogChannel): ExplorerContext {
   const { clipboard } = navigator as { clipboard?: Clipboard }; // absent where the page is not served securely
   return {
     trans,
     recovery: '',
-    query: task => source.query(task),
+    channel: () => channel,
     addCell: null,
     compare: null,
     openRelative: null,
@@ -66,10 +68,9 @@ function contextOf(source: SharedLogSource): ExplorerContext {
   };
 }
 
-/** Returns the line that the address names, as in `#step-48.1`. */
-function stepInAddress(source: SharedLogSource): number | null {
-  const step = /^#step-([\d.]+)$/.exec(location.hash)?.[1];
-  return step === undefined ? null : source.lineOf(step);
+/** Returns the number of the step that the address names, as in `#step-48.1`. */
+function stepInAddress(): string | undefined {
+  return /^#step-([\d.]+)$/.exec(location.hash)?.[1];
 }
 
 function foot(main: HTMLElement, note: string): HTMLElement {
