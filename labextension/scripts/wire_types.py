@@ -33,7 +33,6 @@ from nbtools.notebook.forms.requests import Forms
 from nbtools.notebook.open_notebooks import FrontendNotebooks
 from nbtools.notebook.state import state_messages as state
 from nbtools.notebook.state.comm import STATE_TARGET
-from nbtools.notebook.traces.comm import TRACE_TARGET
 from nbtools.notebook.traces.log_tabs import LOG_TARGET
 from nbtools.traces.columns import ColumnBlock
 from nbtools.traces.comparison import comparison_messages as comparison
@@ -289,7 +288,7 @@ COMPARISON_PARAMS = (
     comparison.OpenRunParams,
     comparison.CompareWithParams,
 )
-TRACES = (TraceView, trace.TraceAnswer, trace.LogAnswer)
+TRACES = (TraceView, trace.LogAnswer)
 QUESTIONS = (approval.QuestionData, approval.WidgetReply)
 FORMATS = (
     Format(
@@ -328,8 +327,8 @@ FORMATS = (
         "nbtools/traces/explorer/explorer_messages.py",
         "labextension/src/explorer/model.ts",
         TRACES,
-        (trace.TraceRequest, trace.LogRequest),
-        {"TRACE_MIME": TRACE_MIME, "TRACE_TARGET": TRACE_TARGET, "LOG_TARGET": LOG_TARGET},
+        (trace.LogRequest,),
+        {"TRACE_MIME": TRACE_MIME, "LOG_TARGET": LOG_TARGET},
         "import * as parse from '../shared/parse.js';\nimport { parseCard, type Card, type Span } from"
         " '../cards/model.js';\nimport { parseColumnBlock, type ColumnBlock } from"
         " '../shared/columns_model.js';\nimport { parseFoundSessions, parseSessionRows, parseSessionsView,"
@@ -373,10 +372,10 @@ FORMATS = (
         (SharedLog,),
         (),
         {},
-        "import * as parse from '../shared/parse.js';\nimport { parseTraceFacetRows, parseTraceLine,"
-        " parseTraceOpened, parseTraceRows, parseTraceView, type TraceFacetRows, type TraceLine, type"
-        " TraceOpened, type TraceRows, type TraceView } from './model.js';\n",
-        frozenset((*schemas(CALLS), *schemas(TRACES), *schemas((TraceRows, TraceFacetRows)))),
+        "import * as parse from '../shared/parse.js';\nimport { parseTraceFacetRows, parseTraceOpened,"
+        " parseTraceRows, parseTraceView, type TraceFacetRows, type TraceOpened, type TraceRows, type"
+        " TraceView } from './model.js';\n",
+        frozenset(schemas((TraceView, TraceRows, TraceFacetRows, trace.TraceOpened))),
     ),
     Format(
         "nbtools/notebook/forms",

@@ -51,8 +51,9 @@ def redact_shown(text: str) -> str:
     low = text.lower()
     if len(low) != len(text):
         return text  # lower() changed the length, so positions would not agree
-    named = sorted(span for word in _NAMES if word in low for span in _named_values(low, word))
-    return _redacted(text, [span for span in named if looks_random(text[slice(*span)])], "secret")
+    named = [span for word in _NAMES if word in low for span in _named_values(low, word)]
+    random = [span for span in named if looks_random(text[slice(*span)])]
+    return _redacted(text, sorted(random), "secret") if random else text
 
 
 def _redacted(text: str, spans: Iterable[tuple[int, int]], kind: str) -> str:

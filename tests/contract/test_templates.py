@@ -37,9 +37,10 @@ from nbtools.traces.comparison.comparison_messages import (
 from nbtools.traces.comparison.comparison_rows import OtherCall, StepRow
 from nbtools.traces.comparison.html import MARKS
 from nbtools.traces.corpus.corpus import Ingested
-from nbtools.traces.explorer.explorer_view import TraceBar, TraceFact, TraceLine
+from nbtools.traces.explorer.explorer_view import TraceBar, TraceFact
 from nbtools.traces.explorer.export.static_html import render as render_explorer
 from nbtools.traces.explorer.export.static_html import trace_html
+from nbtools.traces.explorer.line_style import StepLine
 from nbtools.traces.explorer.summary import Summary
 from nbtools.traces.html import render as render_trace
 from nbtools.traces.model import NOWHERE, Problem
@@ -177,7 +178,7 @@ def comparison(text: str) -> str:
 def trace(text: str) -> str:
     tones = ("person", "agent", "quiet", "done", "failed")
     steps = [
-        TraceLine(
+        StepLine(
             line=0,
             number=text,
             icon=text,

@@ -218,6 +218,7 @@ sys.path.insert(0, site)
 import json
 import nbtools
 from nbtools import traces
+from nbtools.core.methods import respond
 from nbtools.traces.explorer.registry import EXPLORERS
 from nbtools.traces.model import Call
 
@@ -230,10 +231,12 @@ for number, log in enumerate(logs):
     assert log not in facts or explorer.trace.facts() == facts[log], log
     calls = [line for line, row in enumerate(explorer.lines.rows) if isinstance(row, Call)]
     for line in calls[:20]:
-        answer = EXPLORERS.respond({{"id": 1, "explorer": explorer.id, "task": {{"type": "open", "line": line}}}})
-        assert answer.reply.type == "opened", answer
-        assert not answer.reply.tool and not answer.reply.replay
-        assert "no tools" in answer.reply.obstacle
+        answers = []
+        message = {{"id": 1, "method": "trace.open", "params": {{"explorer": explorer.id, "line": line}}}}
+        respond(EXPLORERS.find(explorer.id), message, lambda answer, _: answers.append(answer))
+        opened = answers[0]["result"]
+        assert not opened["tool"] and not opened["replay"]
+        assert "no tools" in opened["obstacle"]
     page = traces.share(explorer.trace, f"{{out}}/{{number}}.html").read_text()
     assert page[:15].lower() == "<!doctype html>" and len(page) > 100_000, page[:100]
 trace = explorer.trace

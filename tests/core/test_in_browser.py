@@ -73,20 +73,24 @@ STORIES = {
         print(nbtools.traces.sessions())
     """,
     "explorer": """
+        from nbtools.core.methods import respond
         from nbtools.traces.explorer.registry import EXPLORERS
         explorer = nbtools.open_trace(sys.argv[1])
         assert "application/vnd.nbtools.trace.v1+json" in explorer.bundle()
-        tasks = [
-            {"type": "page", "filter": {"text": "objective"}, "first": 0, "count": 5},
-            *({"type": "open", "line": line} for line in range(60)),
-            {"type": "raw", "line": 5}, {"type": "changes"}, {"type": "usage"}, {"type": "strip", "mode": "time"},
-            {"type": "review", "action": "read"}, {"type": "share"},
+        calls = [
+            ("search", {"version": 0, "text": "objective"}), ("rows", {"version": 0, "first": 0, "count": 500}),
+            *(("open", {"line": line}) for line in range(60)),
+            ("raw", {"line": 5}), ("changes", {}), ("usage", {}), ("strip", {"mode": "time"}),
+            ("review", {"action": "read"}), ("share", {}),
         ]
-        for number, task in enumerate(tasks):
-            answer = EXPLORERS.respond({"id": number, "explorer": explorer.id, "task": task})
-            assert answer.id == number and answer.reply.type == task["type"].replace("open", "opened"), (task, answer.reply)
-            if number == 0:
-                print(answer.reply.indexed, answer.reply.total)
+        for number, (name, params) in enumerate(calls):
+            answers = []
+            message = {"id": number, "method": f"trace.{name}", "params": {"explorer": explorer.id, **params}}
+            respond(EXPLORERS.find(explorer.id), message, lambda *answer: answers.append(answer))
+            (answer, _), = answers
+            assert answer["id"] == number and "result" in answer, (name, answer)
+            if name == "search":
+                print(answer["result"]["indexed"], answer["result"]["block"]["count"])
     """,
     "magics": """
         from IPython.core.error import UsageError
@@ -118,10 +122,17 @@ STORIES = {
         explorer = nbtools.open_trace(sys.argv[1])
         explorer.bundle()
         class Null: pass  # as Pyodide's jsnull, which JSON does not know
+        class Comms:
+            def register_target(self, name, opened): self.opened = opened
         class Comm:
-            def send(self, data): print(data["answer"]["reply"]["type"])
-        task = {"type": "place", "filter": {"text": "", "first": Null(), "last": Null()}, "line": 0}
-        comm._on_message(Comm(), {"content": {"data": {"request": {"id": 3, "explorer": explorer.id, "task": task}}}})
+            comm_id = "page"
+            def on_msg(self, listener): pass
+            def send(self, data, buffers=()): print("marks" in data["result"])
+        comms = Comms()
+        comm.register_target(comms)
+        params = {"explorer": explorer.id, "action": "read", "line": Null(), "last": Null()}
+        data = {"id": 3, "method": "trace.review", "params": params}
+        comms.opened(Comm(), {"content": {"data": data}})
     """,
     "tables": """
         from nbtools.core.errors import TraceError
@@ -197,7 +208,7 @@ def test_a_session_is_written_as_a_notebook(printed_by: dict[str, str]) -> None:
 
 
 def test_null_from_the_page_is_none(printed_by: dict[str, str]) -> None:
-    assert printed_by["null"] == "place\n"
+    assert printed_by["null"] == "True\n"
 
 
 def test_tables_name_the_package_that_is_missing(printed_by: dict[str, str]) -> None:

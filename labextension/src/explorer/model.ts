@@ -7,38 +7,7 @@ import { parseFoundSessions, parseSessionRows, parseSessionsView, type SessionsV
 import { parseComparedOutcomes, parseComparedRows, parseComparisonView, type ComparisonView } from '../comparison/model.js';
 
 export const TRACE_MIME = 'application/vnd.nbtools.trace.v1+json';
-export const TRACE_TARGET = 'nbtools_trace';
 export const LOG_TARGET = 'nbtools_logs';
-
-/** Asks for the source of a cell that queries the log with SQL. */
-export interface CellTask {
-  readonly type: 'cell';
-}
-
-/** Asks for the files that the session changed. */
-export interface ChangesTask {
-  readonly type: 'changes';
-}
-
-/** Asks to write the log as a notebook beside it. */
-export interface ExportTask {
-  readonly type: 'story';
-}
-
-/** Asks for the diff of one of these files over the session; the reply is ``TraceOpened``. */
-export interface FileDiffTask {
-  readonly type: 'file_diff';
-  readonly path: string;
-}
-
-/** Asks what was written to the log since ``version``, which the page shows.
-
-``log`` is the name of the file in which the session goes on, if the person goes on to it. */
-export interface FollowTask {
-  readonly type: 'follow';
-  readonly version: number;
-  readonly log: string;
-}
 
 /** Asks a kernel of log tabs to open one log, or to compare several; none: for the list of all sessions.
 
@@ -46,30 +15,6 @@ A log is a path relative to the kernel's working directory, or ``session:`` and 
 export interface LogRequest {
   readonly logs: readonly string[];
   readonly step: string;
-}
-
-/** Asks for the detail view of one line. */
-export interface OpenTask {
-  readonly type: 'open';
-  readonly line: number;
-}
-
-/** Selects the lines to list; empty fields select everything.
-
-``chips`` are keys of choices, ``first`` … ``last`` are lines of the whole log (both inclusive). ``folded`` are lines whose nested lines are not listed. ``order`` lists the lines with the most tokens, or the longest calls, first. */
-export interface TraceFilter {
-  readonly text: string;
-  readonly chips: readonly string[];
-  readonly first: number | null;
-  readonly last: number | null;
-  readonly folded: readonly number[];
-  readonly order: '' | 'tokens' | 'duration';
-}
-
-/** Asks for the bytes of a line's record. */
-export interface RawTask {
-  readonly type: 'raw';
-  readonly line: number;
 }
 
 /** The agreement with another reviewer on ``items`` verdicts; ``kappa`` is Cohen's κ, if it is defined. */
@@ -96,27 +41,9 @@ export const parseReviewCode: parse.Parser<ReviewCode> = parse.record<ReviewCode
   description: parse.otherwise(parse.text, ''),
 });
 
-/** Reads or changes the review of the log. */
-export interface ReviewTask {
-  readonly action: 'read' | 'note' | 'label' | 'verdict' | 'sort' | 'withdraw' | 'undo';
-  readonly reviewer: string;
-  readonly line: number | null;
-  readonly last: number | null;
-  readonly version: number;
-  readonly value: string;
-  readonly span: string;
-  readonly label: string;
-  readonly order: 'random' | 'stratified' | 'recorded';
-  readonly seed: number;
-  readonly type: 'review';
-}
+/** A filter with a name: the steps that match the text and have one of the chips of each facet.
 
-/** Asks how the samples of an evaluation ended; the reply is ``TraceUsage`` with one table. */
-export interface SamplesTask {
-  readonly type: 'samples';
-}
-
-/** A filter with a name. Its other fields, as in ``TraceFilter``, mean the same in every log. */
+``chips`` are keys of choices; ``order`` lists the steps with the most tokens, or the longest calls, first. They mean the same in every log. */
 export interface SavedFilter {
   readonly name: string;
   readonly text: string;
@@ -129,16 +56,6 @@ export const parseSavedFilter: parse.Parser<SavedFilter> = parse.record<SavedFil
   chips: parse.otherwise(parse.list(parse.text), []),
   order: parse.otherwise(parse.oneOf('', 'tokens', 'duration'), ''),
 });
-
-/** Asks what would be removed from a file to share, or to write it. */
-export interface ShareTask {
-  readonly patterns: readonly string[];
-  readonly keep: readonly string[];
-  readonly home: boolean;
-  readonly notes: boolean;
-  readonly write: boolean;
-  readonly type: 'share';
-}
 
 /** One bar, for the lines ``first`` … ``last`` of the log.
 
@@ -166,12 +83,6 @@ export const parseStripBar: parse.Parser<StripBar> = parse.record<StripBar>({
   label: parse.otherwise(parse.text, ''),
 });
 
-/** Asks for the overview over time, or over the tokens of the requests. */
-export interface StripTask {
-  readonly type: 'strip';
-  readonly mode: 'time' | 'tokens';
-}
-
 export interface StripTick {
   readonly at: number;
   readonly label: string;
@@ -179,70 +90,6 @@ export interface StripTick {
 export const parseStripTick: parse.Parser<StripTick> = parse.record<StripTick>({
   at: parse.number,
   label: parse.text,
-});
-
-/** The source of a cell, for the person to complete or edit. */
-export interface TraceCell {
-  readonly type: 'cell';
-  readonly source: string;
-}
-export const parseTraceCell: parse.Parser<TraceCell> = parse.record<TraceCell>({
-  type: parse.oneOf('cell'),
-  source: parse.text,
-});
-
-/** The notebook that was written.
-
-``path`` is absolute; ``place`` is relative to the folder of the requesting notebook, empty if there is no relative path. */
-export interface TraceExport {
-  readonly type: 'story';
-  readonly path: string;
-  readonly place: string;
-}
-export const parseTraceExport: parse.Parser<TraceExport> = parse.record<TraceExport>({
-  type: parse.oneOf('story'),
-  path: parse.text,
-  place: parse.otherwise(parse.text, ''),
-});
-
-/** The reply is still being computed: a moment later, the same request gets it. */
-export interface TracePending {
-  readonly type: 'pending';
-}
-export const parseTracePending: parse.Parser<TracePending> = parse.record<TracePending>({
-  type: parse.oneOf('pending'),
-});
-
-/** Reply to ``PositionTask``. */
-export interface TracePosition {
-  readonly type: 'place';
-  readonly number: number;
-}
-export const parseTracePosition: parse.Parser<TracePosition> = parse.record<TracePosition>({
-  type: parse.oneOf('place'),
-  number: parse.number,
-});
-
-/** Why there is no reply, and what to do. */
-export interface TraceProblem {
-  readonly type: 'problem';
-  readonly text: string;
-}
-export const parseTraceProblem: parse.Parser<TraceProblem> = parse.record<TraceProblem>({
-  type: parse.oneOf('problem'),
-  text: parse.text,
-});
-
-/** The bytes as text; ``note`` says what was left out. */
-export interface TraceRaw {
-  readonly type: 'raw';
-  readonly text: string;
-  readonly note: string;
-}
-export const parseTraceRaw: parse.Parser<TraceRaw> = parse.record<TraceRaw>({
-  type: parse.oneOf('raw'),
-  text: parse.text,
-  note: parse.otherwise(parse.text, ''),
 });
 
 /** One bar of the overview, for the lines ``first`` … ``last``; ``height`` is a percentage. ``failed`` counts the lines that failed. */
@@ -259,6 +106,14 @@ export const parseTraceBar: parse.Parser<TraceBar> = parse.record<TraceBar>({
   height: parse.number,
   tone: parse.oneOf('person', 'agent', 'quiet', 'done', 'changed', 'failed', 'stopped', 'unknown'),
   failed: parse.otherwise(parse.number, 0),
+});
+
+/** The source of a cell, for the person to complete or edit. */
+export interface TraceCell {
+  readonly source: string;
+}
+export const parseTraceCell: parse.Parser<TraceCell> = parse.record<TraceCell>({
+  source: parse.text,
 });
 
 /** Text that links to a ``line``, or to all steps of the file whose key among the filter's is ``path``. */
@@ -286,22 +141,6 @@ export const parseTraceChip: parse.Parser<TraceChip> = parse.record<TraceChip>({
   facet: parse.text,
   key: parse.text,
   label: parse.text,
-  title: parse.otherwise(parse.text, ''),
-});
-
-/** A value to filter by.
-
-``key`` goes into the filter's ``chips``; ``count`` is the number of lines that have it and match the filter's other facets; ``title`` explains it. */
-export interface TraceChoice {
-  readonly key: string;
-  readonly label: string;
-  readonly count: number;
-  readonly title: string;
-}
-export const parseTraceChoice: parse.Parser<TraceChoice> = parse.record<TraceChoice>({
-  key: parse.text,
-  label: parse.text,
-  count: parse.number,
   title: parse.otherwise(parse.text, ''),
 });
 
@@ -341,6 +180,18 @@ export interface TraceExplorerParams {
   readonly explorer: string;
 }
 
+/** The notebook that was written.
+
+``path`` is absolute; ``place`` is relative to the folder of the requesting notebook, empty if there is no relative path. */
+export interface TraceExport {
+  readonly path: string;
+  readonly place: string;
+}
+export const parseTraceExport: parse.Parser<TraceExport> = parse.record<TraceExport>({
+  path: parse.text,
+  place: parse.otherwise(parse.text, ''),
+});
+
 /** ``doubt`` says why the fact is unreliable; ``bad`` marks bad news; ``title`` says what is counted. */
 export interface TraceFact {
   readonly text: string;
@@ -360,18 +211,6 @@ export interface TraceFileParams {
   readonly explorer: string;
   readonly path: string;
 }
-
-/** ``count`` lines from ``first`` on are now the lines from ``to`` on. */
-export interface TraceMove {
-  readonly first: number;
-  readonly to: number;
-  readonly count: number;
-}
-export const parseTraceMove: parse.Parser<TraceMove> = parse.record<TraceMove>({
-  first: parse.number,
-  to: parse.number,
-  count: parse.number,
-});
 
 /** Asks what was written to the log since ``version``, which the page shows.
 
@@ -413,42 +252,6 @@ export const parseTraceLabel: parse.Parser<TraceLabel> = parse.record<TraceLabel
   lost: parse.otherwise(parse.text, ''),
 });
 
-/** One line of the list.
-
-``line`` is its index in the whole log from 0, which no filter changes; ``number`` is its step number as displayed. ``below`` is the number of lines nested under it. ``call``: it is a tool call, not a message. ``snippet`` is the excerpt that a search found. */
-export interface TraceLine {
-  readonly line: number;
-  readonly number: string;
-  readonly icon: string;
-  readonly name: string;
-  readonly subject: string;
-  readonly right: string;
-  readonly tone: 'person' | 'agent' | 'quiet' | 'done' | 'changed' | 'failed' | 'stopped' | 'unknown';
-  readonly depth: number;
-  readonly below: number;
-  readonly call: boolean;
-  readonly live: boolean;
-  readonly added: number;
-  readonly removed: number;
-  readonly snippet: readonly Span[];
-}
-export const parseTraceLine: parse.Parser<TraceLine> = parse.record<TraceLine>({
-  line: parse.number,
-  number: parse.text,
-  icon: parse.text,
-  name: parse.text,
-  subject: parse.text,
-  right: parse.text,
-  tone: parse.oneOf('person', 'agent', 'quiet', 'done', 'changed', 'failed', 'stopped', 'unknown'),
-  depth: parse.number,
-  below: parse.otherwise(parse.number, 0),
-  call: parse.otherwise(parse.flag, false),
-  live: parse.otherwise(parse.flag, true),
-  added: parse.otherwise(parse.number, 0),
-  removed: parse.otherwise(parse.number, 0),
-  snippet: parse.otherwise(parse.list(parse.pair), []),
-});
-
 /** The parameters of methods that are about one line. */
 export interface TraceLineParams {
   readonly explorer: string;
@@ -469,16 +272,33 @@ export const parseTraceMark: parse.Parser<TraceMark> = parse.record<TraceMark>({
   title: parse.otherwise(parse.text, ''),
 });
 
-/** Asks where tokens, money and time went; with ``prices``, what the requests cost by price lists. */
-export interface UsageTask {
-  readonly type: 'usage';
-  readonly prices: boolean;
+/** ``count`` lines from ``first`` on are now the lines from ``to`` on. */
+export interface TraceMove {
+  readonly first: number;
+  readonly to: number;
+  readonly count: number;
 }
+export const parseTraceMove: parse.Parser<TraceMove> = parse.record<TraceMove>({
+  first: parse.number,
+  to: parse.number,
+  count: parse.number,
+});
+
+/** The bytes as text; ``note`` says what was left out. */
+export interface TraceRaw {
+  readonly text: string;
+  readonly note: string;
+}
+export const parseTraceRaw: parse.Parser<TraceRaw> = parse.record<TraceRaw>({
+  text: parse.text,
+  note: parse.otherwise(parse.text, ''),
+});
 
 /** Reads or changes the review of the log, in the name of ``reviewer`` (empty: the default one).
 
 ``line`` … ``last`` are the lines to review (both inclusive), as numbered in ``version`` of the log; None for the whole session. ``value`` is a note's text, a code or a verdict, ``span`` a text that the person selected, ``label`` the record to withdraw or to sort. */
 export interface TraceReviewParams {
+  readonly explorer: string;
   readonly action: 'read' | 'note' | 'label' | 'verdict' | 'sort' | 'withdraw' | 'undo';
   readonly reviewer: string;
   readonly line: number | null;
@@ -489,7 +309,6 @@ export interface TraceReviewParams {
   readonly label: string;
   readonly order: 'random' | 'stratified' | 'recorded';
   readonly seed: number;
-  readonly explorer: string;
 }
 
 /** ``count`` rows from line ``first`` on; ``chips`` is how many chips the page knows already. */
@@ -529,12 +348,12 @@ export const parseTraceSecret: parse.Parser<TraceSecret> = parse.record<TraceSec
 
 ``patterns`` are regular expressions of further secrets, ``keep`` the ids of secrets that stay; ``home``: home folders become ``~``. ``notes``: the review's notes, labels and verdicts are in the file. */
 export interface TraceShareParams {
+  readonly explorer: string;
   readonly patterns: readonly string[];
   readonly keep: readonly string[];
   readonly home: boolean;
   readonly notes: boolean;
   readonly write: boolean;
-  readonly explorer: string;
 }
 
 /** The overview over time, or over the tokens of the requests. */
@@ -573,52 +392,25 @@ export const parseUsageRow: parse.Parser<UsageRow> = parse.record<UsageRow>({
   line: parse.otherwise(parse.nullable(parse.number), null),
 });
 
-/** Asks for ``count`` lines from index ``first`` (from 0) of those that match the filter. */
-export interface PageTask {
-  readonly type: 'page';
-  readonly filter: TraceFilter;
-  readonly first: number;
-  readonly count: number;
-}
-
-/** Asks for the index, under the filter, of a line or of the first one after it. */
-export interface PositionTask {
-  readonly type: 'place';
-  readonly filter: TraceFilter;
-  readonly line: number;
-}
-
-/** Reply to ``SavedFiltersTask``: all saved filters, by name. */
+/** All saved filters, by name. */
 export interface SavedFilters {
-  readonly type: 'saved_filters';
   readonly filters: readonly SavedFilter[];
 }
 export const parseSavedFilters: parse.Parser<SavedFilters> = parse.record<SavedFilters>({
-  type: parse.oneOf('saved_filters'),
   filters: parse.list(parseSavedFilter),
 });
 
 /** Asks for the saved filters, after saving ``filter``, or renaming or deleting the one named. */
 export interface SavedFiltersParams {
-  readonly action: 'list' | 'save' | 'rename' | 'delete';
-  readonly name: string;
-  readonly to: string;
-  readonly filter: SavedFilter | null;
   readonly explorer: string;
-}
-
-/** Asks for the saved filters. */
-export interface SavedFiltersTask {
   readonly action: 'list' | 'save' | 'rename' | 'delete';
   readonly name: string;
   readonly to: string;
   readonly filter: SavedFilter | null;
-  readonly type: 'saved_filters';
 }
 
 /** An overview: ``lanes`` rows of bars with ``names``. ``note`` says why there are none, or not all. */
 export interface TraceStrip {
-  readonly type: 'strip';
   readonly mode: 'time' | 'tokens';
   readonly lanes: number;
   readonly names: readonly string[];
@@ -627,7 +419,6 @@ export interface TraceStrip {
   readonly note: string;
 }
 export const parseTraceStrip: parse.Parser<TraceStrip> = parse.record<TraceStrip>({
-  type: parse.oneOf('strip'),
   mode: parse.oneOf('time', 'tokens'),
   lanes: parse.otherwise(parse.number, 1),
   names: parse.otherwise(parse.list(parse.text), []),
@@ -670,20 +461,6 @@ export const parseTraceContext: parse.Parser<TraceContext> = parse.record<TraceC
   parts: parse.list(parseTraceLink),
 });
 
-/** Choices of one kind, of which a line must have a chosen one; ``menu``: in a menu instead of chips. */
-export interface TraceFacet {
-  readonly name: string;
-  readonly label: string;
-  readonly menu: boolean;
-  readonly choices: readonly TraceChoice[];
-}
-export const parseTraceFacet: parse.Parser<TraceFacet> = parse.record<TraceFacet>({
-  name: parse.text,
-  label: parse.text,
-  menu: parse.otherwise(parse.flag, false),
-  choices: parse.otherwise(parse.list(parseTraceChoice), []),
-});
-
 /** Choices of one kind, of which a step must have a chosen one; ``menu``: in a menu instead of chips. */
 export interface TraceFacetRows {
   readonly name: string;
@@ -698,11 +475,42 @@ export const parseTraceFacetRows: parse.Parser<TraceFacetRows> = parse.record<Tr
   choices: parse.otherwise(parse.list(parseTraceChoiceLines), []),
 });
 
+/** The initial view. ``total`` counts all lines.
+
+``step`` is the line to begin at, ``failure`` the first line that failed, ``changed`` the number of changed files, ``samples`` of samples of an evaluation. ``actions`` are offered for the whole log. ``version`` counts how often the lines have changed; ``fresh`` is as in ``TraceFollow``. */
+export interface TraceView {
+  readonly explorer: string;
+  readonly title: string;
+  readonly facts: readonly TraceFact[];
+  readonly bars: readonly TraceBar[];
+  readonly total: number;
+  readonly step: number | null;
+  readonly failure: number | null;
+  readonly changed: number;
+  readonly samples: number;
+  readonly actions: readonly ('compare' | 'notebook' | 'share' | 'sql')[];
+  readonly version: number;
+  readonly fresh: boolean;
+}
+export const parseTraceView: parse.Parser<TraceView> = parse.record<TraceView>({
+  explorer: parse.text,
+  title: parse.text,
+  facts: parse.list(parseTraceFact),
+  bars: parse.list(parseTraceBar),
+  total: parse.otherwise(parse.number, 0),
+  step: parse.otherwise(parse.nullable(parse.number), null),
+  failure: parse.otherwise(parse.nullable(parse.number), null),
+  changed: parse.otherwise(parse.number, 0),
+  samples: parse.otherwise(parse.number, 0),
+  actions: parse.otherwise(parse.list(parse.oneOf('compare', 'notebook', 'share', 'sql')), []),
+  version: parse.otherwise(parse.number, 0),
+  fresh: parse.otherwise(parse.flag, false),
+});
+
 /** The review of the log. ``labels`` are the latest of the ``records`` in force.
 
 ``done`` of ``total`` steps or sessions have a verdict of the reviewer; ``following`` is the line of the next one without, None if there is none. ``message`` says what was done. ``complete`` is False while signals are still looked for. Lines are those of ``version`` of the log. */
 export interface TraceReview {
-  readonly type: 'review';
   readonly reviewer: string;
   readonly codes: readonly ReviewCode[];
   readonly labels: readonly TraceLabel[];
@@ -718,7 +526,6 @@ export interface TraceReview {
   readonly version: number;
 }
 export const parseTraceReview: parse.Parser<TraceReview> = parse.record<TraceReview>({
-  type: parse.oneOf('review'),
   reviewer: parse.text,
   codes: parse.list(parseReviewCode),
   labels: parse.list(parseTraceLabel),
@@ -738,14 +545,12 @@ export const parseTraceReview: parse.Parser<TraceReview> = parse.record<TraceRev
 
 ``notes`` counts the notes, labels and verdicts that can be in it. */
 export interface TraceShare {
-  readonly type: 'share';
   readonly size: number;
   readonly secrets: readonly TraceSecret[];
   readonly notes: number;
   readonly path: string;
 }
 export const parseTraceShare: parse.Parser<TraceShare> = parse.record<TraceShare>({
-  type: parse.oneOf('share'),
   size: parse.number,
   secrets: parse.list(parseTraceSecret),
   notes: parse.otherwise(parse.number, 0),
@@ -810,44 +615,14 @@ export const parseTraceTokens: parse.Parser<TraceTokens> = parse.record<TraceTok
   block: parse.otherwise(parse.nullable(parseColumnBlock), null),
 });
 
-export interface TraceRequest {
-  readonly id: number;
-  readonly explorer: string;
-  readonly task: CellTask | ChangesTask | FileDiffTask | FollowTask | OpenTask | PageTask | PositionTask | RawTask | ReviewTask | SamplesTask | SavedFiltersTask | ShareTask | ExportTask | StripTask | UsageTask;
-}
-
-/** Reply to ``ChangesTask``: the first of ``total`` files. */
+/** The first of ``total`` changed files. */
 export interface TraceChanges {
-  readonly type: 'changes';
   readonly files: readonly TraceChangedFile[];
   readonly total: number;
 }
 export const parseTraceChanges: parse.Parser<TraceChanges> = parse.record<TraceChanges>({
-  type: parse.oneOf('changes'),
   files: parse.list(parseTraceChangedFile),
   total: parse.number,
-});
-
-/** Lines under a filter, ``total`` of them in all, ``calls`` of which are calls.
-
-``indexed`` is the percentage of the log that was searched for a text: below 100, the same request finds more a moment later. ``facets`` come with the first lines only; elsewhere they are empty. */
-export interface TracePage {
-  readonly type: 'page';
-  readonly first: number;
-  readonly total: number;
-  readonly calls: number;
-  readonly lines: readonly TraceLine[];
-  readonly indexed: number;
-  readonly facets: readonly TraceFacet[];
-}
-export const parseTracePage: parse.Parser<TracePage> = parse.record<TracePage>({
-  type: parse.oneOf('page'),
-  first: parse.number,
-  total: parse.number,
-  calls: parse.number,
-  lines: parse.list(parseTraceLine),
-  indexed: parse.otherwise(parse.number, 100),
-  facets: parse.otherwise(parse.list(parseTraceFacet), []),
 });
 
 /** All facets besides the chips of the rows; their lines are those of ``version``. */
@@ -858,102 +633,6 @@ export interface TraceFacets {
 export const parseTraceFacets: parse.Parser<TraceFacets> = parse.record<TraceFacets>({
   version: parse.number,
   facets: parse.list(parseTraceFacetRows),
-});
-
-/** The tables of tokens, money and time. ``priced``: the costs are those of price lists. */
-export interface TraceUsage {
-  readonly type: 'usage';
-  readonly tables: readonly UsageTable[];
-  readonly priced: boolean;
-}
-export const parseTraceUsage: parse.Parser<TraceUsage> = parse.record<TraceUsage>({
-  type: parse.oneOf('usage'),
-  tables: parse.list(parseUsageTable),
-  priced: parse.otherwise(parse.flag, false),
-});
-
-/** The initial view. ``page`` has the first lines without a filter, ``total`` counts all lines.
-
-``step`` is the line to begin at, ``failure`` the first line that failed, ``changed`` the number of changed files, ``samples`` of samples of an evaluation. ``actions`` are offered for the whole log. ``version`` counts how often the lines have changed; ``fresh`` is as in ``TraceFollow``. */
-export interface TraceView {
-  readonly explorer: string;
-  readonly title: string;
-  readonly facts: readonly TraceFact[];
-  readonly bars: readonly TraceBar[];
-  readonly page: TracePage;
-  readonly total: number;
-  readonly step: number | null;
-  readonly failure: number | null;
-  readonly changed: number;
-  readonly samples: number;
-  readonly actions: readonly ('compare' | 'notebook' | 'share' | 'sql')[];
-  readonly version: number;
-  readonly fresh: boolean;
-}
-export const parseTraceView: parse.Parser<TraceView> = parse.record<TraceView>({
-  explorer: parse.text,
-  title: parse.text,
-  facts: parse.list(parseTraceFact),
-  bars: parse.list(parseTraceBar),
-  page: parseTracePage,
-  total: parse.otherwise(parse.number, 0),
-  step: parse.otherwise(parse.nullable(parse.number), null),
-  failure: parse.otherwise(parse.nullable(parse.number), null),
-  changed: parse.otherwise(parse.number, 0),
-  samples: parse.otherwise(parse.number, 0),
-  actions: parse.otherwise(parse.list(parse.oneOf('compare', 'notebook', 'share', 'sql')), []),
-  version: parse.otherwise(parse.number, 0),
-  fresh: parse.otherwise(parse.flag, false),
-});
-
-/** The view of one log, the comparison of several, the list of all sessions, or what is wrong. */
-export interface LogAnswer {
-  readonly view: TraceView | null;
-  readonly sessions: SessionsView | null;
-  readonly comparison: ComparisonView | null;
-  readonly problem: string;
-}
-export const parseLogAnswer: parse.Parser<LogAnswer> = parse.record<LogAnswer>({
-  view: parse.otherwise(parse.nullable(parseTraceView), null),
-  sessions: parse.otherwise(parse.nullable(parseSessionsView), null),
-  comparison: parse.otherwise(parse.nullable(parseComparisonView), null),
-  problem: parse.otherwise(parse.text, ''),
-});
-
-/** The view of one session that was opened, of the comparison of several, or of the list of sessions. */
-export interface OpenedLogs {
-  readonly view: TraceView | null;
-  readonly comparison: ComparisonView | null;
-  readonly sessions: SessionsView | null;
-}
-export const parseOpenedLogs: parse.Parser<OpenedLogs> = parse.record<OpenedLogs>({
-  view: parse.otherwise(parse.nullable(parseTraceView), null),
-  comparison: parse.otherwise(parse.nullable(parseComparisonView), null),
-  sessions: parse.otherwise(parse.nullable(parseSessionsView), null),
-});
-
-/** Reply to ``FollowTask``. ``view`` is None if nothing has changed; its page has no lines.
-
-``moves`` say where the lines of the page's version are now; other lines are new, or gone. ``changed`` are lines, as numbered now, that say something else, such as calls that have got their result. ``restarted``: it is not known where the lines are. ``fresh``: the log was written in the last minutes. ``continuation`` is the name of the file in which the session goes on, empty if there is none. */
-export interface TraceFollow {
-  readonly type: 'follow';
-  readonly version: number;
-  readonly fresh: boolean;
-  readonly view: TraceView | null;
-  readonly moves: readonly TraceMove[];
-  readonly changed: readonly number[];
-  readonly restarted: boolean;
-  readonly continuation: string;
-}
-export const parseTraceFollow: parse.Parser<TraceFollow> = parse.record<TraceFollow>({
-  type: parse.oneOf('follow'),
-  version: parse.number,
-  fresh: parse.flag,
-  view: parse.otherwise(parse.nullable(parseTraceView), null),
-  moves: parse.otherwise(parse.list(parseTraceMove), []),
-  changed: parse.otherwise(parse.list(parse.number), []),
-  restarted: parse.otherwise(parse.flag, false),
-  continuation: parse.otherwise(parse.text, ''),
 });
 
 /** The changes of a log. ``view`` is None if there are none.
@@ -984,11 +663,46 @@ export const parseTraceUpdate: parse.Parser<TraceUpdate> = parse.record<TraceUpd
   chips: parse.otherwise(parse.list(parseTraceChip), []),
 });
 
+/** The tables of tokens, money and time. ``priced``: the costs are those of price lists. */
+export interface TraceUsage {
+  readonly tables: readonly UsageTable[];
+  readonly priced: boolean;
+}
+export const parseTraceUsage: parse.Parser<TraceUsage> = parse.record<TraceUsage>({
+  tables: parse.list(parseUsageTable),
+  priced: parse.otherwise(parse.flag, false),
+});
+
+/** The view of one log, the comparison of several, the list of all sessions, or what is wrong. */
+export interface LogAnswer {
+  readonly view: TraceView | null;
+  readonly sessions: SessionsView | null;
+  readonly comparison: ComparisonView | null;
+  readonly problem: string;
+}
+export const parseLogAnswer: parse.Parser<LogAnswer> = parse.record<LogAnswer>({
+  view: parse.otherwise(parse.nullable(parseTraceView), null),
+  sessions: parse.otherwise(parse.nullable(parseSessionsView), null),
+  comparison: parse.otherwise(parse.nullable(parseComparisonView), null),
+  problem: parse.otherwise(parse.text, ''),
+});
+
+/** The view of one session that was opened, of the comparison of several, or of the list of sessions. */
+export interface OpenedLogs {
+  readonly view: TraceView | null;
+  readonly comparison: ComparisonView | null;
+  readonly sessions: SessionsView | null;
+}
+export const parseOpenedLogs: parse.Parser<OpenedLogs> = parse.record<OpenedLogs>({
+  view: parse.otherwise(parse.nullable(parseTraceView), null),
+  comparison: parse.otherwise(parse.nullable(parseComparisonView), null),
+  sessions: parse.otherwise(parse.nullable(parseSessionsView), null),
+});
+
 /** The detail view of a line: the card that a live call would have, its context, the position of its record; ``number`` is its step.
 
 ``replay`` is the cell that runs the call again in a copy, empty if that is impossible; ``obstacle`` then says why. ``tool`` is the call as a ``%tool`` cell, ``link`` the cell that opens the log at this step, ``place`` the log's path relative to the folder of the kernel's notebook, empty if there is none; ``raw`` is the position of its bytes in the log. */
 export interface TraceOpened {
-  readonly type: 'opened';
   readonly line: number;
   readonly number: string;
   readonly card: Card;
@@ -1002,7 +716,6 @@ export interface TraceOpened {
   readonly place: string;
 }
 export const parseTraceOpened: parse.Parser<TraceOpened> = parse.record<TraceOpened>({
-  type: parse.oneOf('opened'),
   line: parse.number,
   number: parse.otherwise(parse.text, ''),
   card: parseCard,
@@ -1014,18 +727,6 @@ export const parseTraceOpened: parse.Parser<TraceOpened> = parse.record<TraceOpe
   tool: parse.otherwise(parse.text, ''),
   link: parse.otherwise(parse.text, ''),
   place: parse.otherwise(parse.text, ''),
-});
-
-/** ``reply`` to the request ``id``; ``gone``: the kernel was restarted and does not know the explorer. */
-export interface TraceAnswer {
-  readonly id: number;
-  readonly gone: boolean;
-  readonly reply: TraceCell | TraceChanges | TraceFollow | TraceOpened | TracePage | TracePending | TracePosition | TraceProblem | TraceRaw | TraceReview | SavedFilters | TraceShare | TraceExport | TraceStrip | TraceUsage | null;
-}
-export const parseTraceAnswer: parse.Parser<TraceAnswer> = parse.record<TraceAnswer>({
-  id: parse.number,
-  gone: parse.otherwise(parse.flag, false),
-  reply: parse.otherwise(parse.nullable(parse.tagged<TraceCell | TraceChanges | TraceFollow | TraceOpened | TracePage | TracePending | TracePosition | TraceProblem | TraceRaw | TraceReview | SavedFilters | TraceShare | TraceExport | TraceStrip | TraceUsage>({ cell: parseTraceCell, changes: parseTraceChanges, follow: parseTraceFollow, opened: parseTraceOpened, page: parseTracePage, pending: parseTracePending, place: parseTracePosition, problem: parseTraceProblem, raw: parseTraceRaw, review: parseTraceReview, saved_filters: parseSavedFilters, share: parseTraceShare, story: parseTraceExport, strip: parseTraceStrip, usage: parseTraceUsage })), null),
 });
 
 export const TRACE_METHODS = {

@@ -5,7 +5,7 @@ import { parseSharedLog, type SharedLog } from '../explorer/shared_model.js';
 import { readColumns } from '../shared/columns.js';
 import { element, linkButton } from '../shared/element.js';
 import { hostNode, NO_TRANSLATION } from '../shared/host.js';
-import { bytesOf, inflate } from '../shared/inflate.js';
+import { inflate } from '../shared/inflate.js';
 import { tryParse } from '../shared/parse.js';
 
 /** Characters of JSON up to which the data is read. */
@@ -19,7 +19,7 @@ async function start(): Promise<void> {
   const json = await inflate(data.textContent ?? '', MAX_JSON);
   data.remove();
   const log = tryParse(parseSharedLog, json);
-  const rows = log && bytesOf(log.data);
+  const rows = log && Uint8Array.from(log.data, character => character.charCodeAt(0) & 0xff).buffer;
   const columns = log?.rows.block && rows && readColumns(log.rows.block, rows);
   if (!log || !rows || !columns) {
     main.replaceChildren(element('p', '', trans.__('This file is damaged: its data cannot be read.')));

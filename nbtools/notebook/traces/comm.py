@@ -1,4 +1,4 @@
-"""The comm target through which notebook pages send requests to explorers."""
+"""Lets notebook pages call the methods of explorers, lists of sessions and comparisons."""
 
 from __future__ import annotations
 
@@ -8,19 +8,12 @@ from functools import cache
 from typing import Any
 
 from nbtools.core.background import run_in_background
-from nbtools.core.browser import IN_BROWSER, received
+from nbtools.core.browser import IN_BROWSER
 from nbtools.notebook import channel
-from nbtools.notebook.subshells import answer_on_subshell
-
-TRACE_TARGET = "nbtools_trace"
-"""Name of the comm target.  A page opens one comm for all its explorers,
-sends ``TraceRequest`` and gets a ``TraceAnswer`` for each.
-"""
 
 
 def register_target(comms: Any) -> None:
-    """Registers the target with ``comms``, the kernel's comm manager."""
-    comms.register_target(TRACE_TARGET, _on_open)
+    """Registers the target with ``comms``, the kernel's comm manager, for the methods of explorers."""
     for word in ("trace", "sessions", "comparison"):
         channel.serve(word, _explorer)
     channel.register(comms)
@@ -45,15 +38,6 @@ def register_in_kernel() -> None:
 
 def unregister_target(comms: Any) -> None:
     channel.unregister(comms)
-    if comms.targets.get(TRACE_TARGET) is _on_open:
-        comms.unregister_target(TRACE_TARGET, _on_open)
-
-
-def _on_open(comm: Any, message: Any) -> None:
-    """Handles a page's comm; its messages may arrive in any of the kernel's threads."""
-    _begin_warm_up()
-    comm.on_msg(lambda received: _on_message(comm, received))
-    _on_message(comm, message)
 
 
 @cache
@@ -70,14 +54,3 @@ def _warm_up() -> None:
     from nbtools.traces.explorer import step_detail  # noqa: F401, PLC0415 - imported to load it
 
     load_dialects()
-
-
-def _on_message(comm: Any, message: Any) -> None:
-    data = message["content"].get("data") or {}
-    if "request" in data:
-        from nbtools.traces.explorer.registry import (  # noqa: PLC0415 - log readers are loaded on first use
-            EXPLORERS,
-        )
-
-        comm.send({"answer": EXPLORERS.respond(received(data["request"])).model_dump(mode="json")})
-        answer_on_subshell(comm)

@@ -25,9 +25,8 @@ class ExplorerWidget(anywidget.AnyWidget):
     """Shows an explorer, the list of sessions, or a comparison, which must be in the registry,
     and what is opened from it.
 
-    Its page sends custom messages ``{"request": …}`` with a ``TraceRequest`` for one of these; the reply is
-    ``{"answer": …}`` with a ``TraceAnswer``.  Other messages are ignored.  The page can change the widget's
-    state, but nothing in the kernel depends on it.
+    Its page calls methods of these by custom messages, as over the channel of a kernel; other messages are
+    ignored.  The page can change the widget's state, but nothing in the kernel depends on it.
     """
 
     _esm = (_STATIC / "explorer.js").read_text(encoding="utf-8")
@@ -41,17 +40,9 @@ class ExplorerWidget(anywidget.AnyWidget):
         if self.comm is not None:
             answer_on_subshell(self.comm)
 
-    def _on_request(self, _widget: object, content: Any, _buffers: object) -> None:
-        if isinstance(content, dict) and "method" in content:
-            self._call(content)
-        request = content.get("request") if isinstance(content, dict) else None
-        if isinstance(request, dict) and request.get("explorer") in self._opened:
-            answer = EXPLORERS.respond(request)
-            self.send({"answer": answer.model_dump(mode="json")})
-
-    def _call(self, message: dict[str, Any]) -> None:
+    def _on_request(self, _widget: object, message: Any, _buffers: object) -> None:
         """Answers a page that calls a method of what the widget shows, or has opened."""
-        params = message.get("params")
+        params = message.get("params") if isinstance(message, dict) else None
         explorer = params.get("explorer") if isinstance(params, dict) else None
 
         def answer(reply: dict[str, Any], buffers: Sequence[bytes]) -> None:

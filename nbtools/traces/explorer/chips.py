@@ -13,6 +13,8 @@ from nbtools.traces.explorer.step_files import StepFiles
 from nbtools.traces.explorer.timeline import Timeline
 from nbtools.traces.model import Call, Session
 
+FACETS = ("kind", "end", "tool", "path")
+"""The facets of chips.  A step matches a facet if it has one of the chosen chips of it."""
 _KINDS: Mapping[str, tuple[frozenset[str], str]] = {
     "edits": (CHANGE_OPS, "Calls that change files, whether or not the change took effect"),
     "shell": (frozenset({"shell"}), "Calls that run commands"),
@@ -85,7 +87,7 @@ class StepChips:
         if not isinstance(row, Call):
             return self._ids(row.kind, None, tone)
         ids = self._ids(row.op, row.name, tone)
-        keys = self._files.keys_of(row)
+        keys = self._files.keys_at(line)
         if not keys:
             return ids
         found = (self._chips.id_of("path", key) for key in keys)

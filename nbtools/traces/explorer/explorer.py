@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from nbtools.core.errors import TraceError
 from nbtools.traces.explorer.cell_sources import CellSources
-from nbtools.traces.explorer.explorer_messages import FollowTask, TraceFollow, TraceReply, TraceTask
-from nbtools.traces.explorer.explorer_view import TRACE_MIME, TraceFilter, TraceView
-from nbtools.traces.explorer.export.static_html import trace_html, trace_text
+from nbtools.traces.explorer.explorer_view import TRACE_MIME, TraceView
+from nbtools.traces.explorer.export.static_html import MAX_LINES, trace_html, trace_text
 from nbtools.traces.explorer.facets import Facet, Facets
 from nbtools.traces.explorer.following import Following
+from nbtools.traces.explorer.log_answers import LogAnswers
 from nbtools.traces.explorer.nesting import LineRow
 from nbtools.traces.explorer.notebook_services import connect_page, widget_of
 from nbtools.traces.explorer.page_methods import PageMethods
-from nbtools.traces.explorer.page_requests import PageResponder
 from nbtools.traces.explorer.registry import EXPLORERS
-from nbtools.traces.explorer.reviewing.review_messages import ReviewFields, ReviewTask, TraceReview
-from nbtools.traces.explorer.saved_filters import FilterFile, SavedFiltersTask, answer_filters
+from nbtools.traces.explorer.reviewing.review_messages import TraceReview, TraceReviewParams
+from nbtools.traces.explorer.row_filter import filtered_lines
+from nbtools.traces.explorer.saved_filters import FilterFile, SavedFilter
 from nbtools.traces.explorer.summary import Summary, summary_of
 from nbtools.traces.explorer.timeline import Timeline, bars
 from nbtools.traces.model import Call, Event
@@ -32,8 +32,6 @@ from nbtools.traces.trace import Trace, load
 if TYPE_CHECKING:
     from nbtools.traces.explorer.reviewing.reviewer import Reviewer, SignalSearch
 
-INITIAL_LINES = 200
-"""Lines sent with the initial view."""
 _BARS = 240
 
 
@@ -106,32 +104,7 @@ class Explorer:
         line = self.lines.line_by_row.get(id(row))
         return "" if line is None else self.lines.numbers[line]
 
-    def answer(self, task: TraceTask) -> TraceReply:
-        """Answers a request of a page.  Raises ``TraceError``."""
-        match task:
-            case FollowTask():
-                return self._followed(task)
-            case ReviewTask():
-                return self.review(task)
-            case SavedFiltersTask():
-                return answer_filters(task)
-            case _:
-                return self.answers.answer(task)
-
-    def _followed(self, task: FollowTask) -> TraceFollow:
-        update = self.following.update(task.version, task.log)
-        found = self.following.continuation()
-        return TraceFollow(
-            version=update.version,
-            fresh=self.trace.fresh,
-            view=None if update.version == task.version else self.view(0),
-            moves=update.moves,
-            changed=update.changed[:500],
-            restarted=update.rows is None,
-            continuation="" if found is None else found.name,
-        )
-
-    def review(self, task: ReviewFields) -> TraceReview:
+    def review(self, task: TraceReviewParams) -> TraceReview:
         """Answers a request about the review; with the first one, the list can be filtered by it."""
         self._add_review_facets()
         if task.line is not None and task.action in {"note", "label", "verdict"}:
@@ -139,9 +112,7 @@ class Explorer:
                 task.version, [task.line, task.line if task.last is None else task.last]
             )
             task = task.model_copy(update={"line": line, "last": None if task.last is None else last})
-        review = self.reviewer.answer(task)
-        self.facets.changed()
-        return review
+        return self.reviewer.answer(task)
 
     def _add_review_facets(self) -> None:
         if not self._is_reviewed:
@@ -152,12 +123,12 @@ class Explorer:
             self.add_facet(lambda explorer: ReviewFacet(explorer.reviewer))
             self.add_facet(lambda explorer: SignalFacet(explorer.reviewer))
 
-    def rows_under(self, query: TraceFilter) -> list[LineRow]:
+    def rows_under(self, query: SavedFilter) -> list[LineRow]:
         """Returns the rows that a filter lists, after searching the whole log. Raises ``TraceError``."""
         if any(chip.startswith(("review:", "signal:")) for chip in query.chips):
             self._add_review_facets()
             self.reviewer.wait_for_signals()
-        return [self.lines.rows[line] for line in self.answers.lines_under(query)]
+        return [self.lines.rows[line] for line in filtered_lines(self, query)]
 
     def update(self) -> bool:
         """Takes over what was written to the log since; returns whether that changes any line.
@@ -185,14 +156,13 @@ class Explorer:
             if isinstance(member, cached_property):
                 self.__dict__.pop(name, None)
 
-    def view(self, lines: int = INITIAL_LINES) -> TraceView:
-        """Returns the view with this many lines."""
+    def view(self) -> TraceView:
+        """Returns the view; its page asks for the rows."""
         return TraceView(
             explorer=self.id,
             title=self.summary.title,
             facts=self.summary.facts,
             bars=bars(self.lines.tones, self.lines.weights, _BARS),
-            page=self.answers.page(TraceFilter(), 0, lines),
             total=len(self.lines),
             step=self.step,
             failure=next((line for line, tone in enumerate(self.lines.tones) if tone == "failed"), None),
@@ -214,7 +184,7 @@ class Explorer:
         """
         EXPLORERS.add(self)
         view, drawn = self.view(), bars(self.lines.tones, self.lines.weights)
-        first, numbers = self.lines[:INITIAL_LINES], self.lines.numbers
+        first, numbers = self.lines[:MAX_LINES], self.lines.numbers
         return {
             TRACE_MIME: view.model_dump(mode="json"),
             **connect_page(view),
@@ -238,14 +208,14 @@ class Explorer:
         return {number: line for line, number in enumerate(self.lines.numbers)}
 
     def add_facet(self, make: Callable[[Explorer], Facet]) -> None:
-        """Adds chips to filter by. ``make`` is called now, and again whenever the log has grown."""
+        """Adds a facet to filter by. ``make`` is called now, and again whenever the log has grown."""
         self._facet_makers.append(make)
         self.facets.add(make(self))
 
     @cached_property
     def facets(self) -> Facets:
-        """Everything that the list can be filtered by."""
-        facets = Facets(self.trace, self.lines)
+        """The facets that were added."""
+        facets = Facets()
         self.__dict__["facets"] = facets  # the makers may use it
         for make in self._facet_makers:
             facets.add(make(self))
@@ -261,17 +231,16 @@ class Explorer:
         return Reviewer(self.trace, self.lines, self._signals, self.version)
 
     @cached_property
-    def answers(self) -> PageResponder:
+    def answers(self) -> LogAnswers:
         """Answers questions about the lines as they are now."""
-        return PageResponder(self.trace, self.lines, self.facets, self._cells)
+        return LogAnswers(self.trace, self.lines, self._cells)
 
 
 def filter(trace: Trace, name: str) -> list[LineRow]:  # noqa: A001 - it is called as traces.filter
     """Returns what the explorer lists under the saved filter with this name, in the same order.
     Raises ``TraceError`` if there is no such filter, or it has a chip that this log does not have.
     """
-    saved = FilterFile().named(name)
-    return Explorer(trace).rows_under(TraceFilter(text=saved.text, chips=saved.chips, order=saved.order))
+    return Explorer(trace).rows_under(FilterFile().named(name))
 
 
 class LogPosition(Protocol):

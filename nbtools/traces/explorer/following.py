@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Lock
+from threading import RLock
 from typing import TYPE_CHECKING
 
 from nbtools.core.errors import TraceError
@@ -57,7 +57,8 @@ class Following:
         """Sessions that went on under another id, with their first id;
         None as long as the explorer has its first log.
         """
-        self._lock = Lock()
+        self.lock = RLock()
+        """Held while lines change, and by those who need several things of the same lines."""
 
     @property
     def version(self) -> int:
@@ -68,7 +69,7 @@ class Following:
         Raises ``TraceError`` if it cannot go on to that log.
         """
         # Two pages may show one explorer: each moves on from its own version to the same rows.
-        with self._lock:
+        with self.lock:
             if log:
                 self._continue_in(log)
             else:
@@ -85,7 +86,7 @@ class Following:
 
     def lines_now(self, version: int, lines: Sequence[int]) -> list[int]:
         """Returns where these lines of a version are now.  Raises ``TraceError`` for a line that is gone."""
-        with self._lock:
+        with self.lock:
             if version == self._version:
                 return list(lines)
             before = self._drawn[version].tree.rows if version in self._drawn else ()

@@ -54,6 +54,7 @@ from nbtools.traces.parallel_reading import gc_paused
 
 if TYPE_CHECKING:
     from nbtools.traces.explorer.explorer import Explorer
+    from nbtools.traces.explorer.log_answers import LogAnswers
 
 Buffers: TypeAlias = Sequence[bytes]
 MAX_ROWS = 25_000
@@ -74,15 +75,15 @@ class PageMethods:
     @method("trace.rows")
     def rows(self, params: TraceRowsParams) -> tuple[TraceRows, Buffers]:
         """Returns a stretch of rows, at most ``MAX_ROWS``."""
-        version, lines = self._explorer.version, self._explorer.lines
-        if params.version == version:
-            places = range(len(lines))[params.first :][: min(params.count, MAX_ROWS)]
-            block, data = self._block(places)
-            if lines is self._explorer.lines:  # no other page has followed the log in another thread
+        answers = self._answers(params.version)
+        if answers is not None:
+            places = range(len(answers.lines))[params.first :][: min(params.count, MAX_ROWS)]
+            block, data = self._block(answers, places)
+            if answers is self._answers(params.version):
                 return TraceRows(
-                    version=version,
+                    version=params.version,
                     first=params.first,
-                    total=len(lines),
+                    total=len(answers.lines),
                     block=block,
                     first_chip=params.chips,
                     chips=self._chips.since(params.chips),
@@ -110,39 +111,44 @@ class PageMethods:
     @method("trace.tokens")
     def tokens(self, params: TraceVersionParams) -> tuple[TraceTokens, Buffers]:
         """Returns the tokens of the requests of all lines."""
-        version = self._explorer.version
-        if params.version != version:
-            return TraceTokens(version=version), ()
-        with gc_paused():
-            block, data = token_block(self._explorer.lines, self._explorer.answers.requests)
-        return TraceTokens(version=version, block=block), (data,)
+        answers = self._answers(params.version)
+        if answers is not None:
+            with gc_paused():
+                block, data = token_block(answers.lines, answers.requests)
+            if answers is self._answers(params.version):
+                return TraceTokens(version=params.version, block=block), (data,)
+        return TraceTokens(version=self._explorer.version), ()
 
     @method("trace.search")
     def search(self, params: TraceSearchParams) -> tuple[TraceHits, Buffers]:
         """Returns the lines that contain a text, as far as the log is indexed.  Raises ``TraceError``."""
-        version = self._explorer.version
-        if params.version != version:
-            return TraceHits(version=version), ()
-        found = self._explorer.answers.search.find(params.text)
-        block, data = line_block(found.lines)
-        return TraceHits(version=version, indexed=found.indexed, block=block), (data,)
+        answers = self._answers(params.version)
+        if answers is not None:
+            found = answers.search.find(params.text)
+            block, data = line_block(found.lines)
+            if answers is self._answers(params.version):
+                return TraceHits(version=params.version, indexed=found.indexed, block=block), (data,)
+        return TraceHits(version=self._explorer.version), ()
 
     @method("trace.excerpts")
     def excerpts(self, params: TraceExcerptsParams) -> TraceExcerpts:
         """Returns the surroundings of hits.  Raises ``TraceError``."""
-        version, answers = self._explorer.version, self._explorer.answers
-        if params.version != version:
-            return TraceExcerpts(version=version)
+        answers = self._answers(params.version)
+        if answers is None:
+            return TraceExcerpts(version=self._explorer.version)
         lines = map(answers.checked, params.lines)
-        return TraceExcerpts(
-            version=version, excerpts=tuple(answers.search.excerpt(line, params.text) for line in lines)
-        )
+        excerpts = tuple(answers.search.excerpt(line, params.text) for line in lines)
+        return TraceExcerpts(version=params.version, excerpts=excerpts)
 
     @method("trace.follow")
     def follow(self, params: TraceFollowParams) -> tuple[TraceUpdate, Buffers]:
         """Reads what was written to the log, and returns what has changed since the page's version.
         Raises ``TraceError`` if it cannot go on to the log that the page names.
         """
+        with self._explorer.following.lock:
+            return self._update(params)
+
+    def _update(self, params: TraceFollowParams) -> tuple[TraceUpdate, Buffers]:
         explorer = self._explorer
         update = explorer.following.update(params.version, params.log)
         found = explorer.following.continuation()
@@ -159,7 +165,7 @@ class PageMethods:
         more: dict[str, object] = {"view": explorer.view()}
         buffers: Buffers = ()
         if update.rows is not None and len(update.rows) <= MAX_UPDATED:
-            more["block"], data = self._block(update.rows, with_lines=True)
+            more["block"], data = self._block(explorer.answers, update.rows, with_lines=True)
             more["first_chip"], more["chips"] = params.chips, self._chips.since(params.chips)
             buffers = (data,)
         return reply.model_copy(update=more), buffers
@@ -224,11 +230,19 @@ class PageMethods:
         """Returns what is removed from a file to share, and writes it if that is wanted."""
         return self._explorer.answers.share(params)
 
+    def _answers(self, version: int) -> LogAnswers | None:
+        """Returns what answers questions about the lines of a version; None if there are other lines now,
+        because another page has followed the log, which happens in any thread.
+        """
+        answers = self._explorer.answers
+        return answers if version == self._explorer.version else None
+
     @gc_paused()
-    def _block(self, places: Sequence[int], *, with_lines: bool = False) -> tuple[ColumnBlock, bytes]:
-        lines = self._explorer.lines
-        chips = StepChips(self._chips, lines, self._explorer.answers.files)
-        return row_block(lines, chips, places, with_lines=with_lines)
+    def _block(
+        self, answers: LogAnswers, places: Sequence[int], *, with_lines: bool = False
+    ) -> tuple[ColumnBlock, bytes]:
+        chips = StepChips(self._chips, answers.lines, answers.files)
+        return row_block(answers.lines, chips, places, with_lines=with_lines)
 
 
 def _facet_rows(facet: Facet) -> TraceFacetRows:

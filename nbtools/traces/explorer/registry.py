@@ -1,16 +1,11 @@
-"""Registry of the explorers in this process; passes page requests to the right one."""
+"""Registry of the explorers, lists of sessions and comparisons in this process, whose methods pages call."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from threading import Lock
-from typing import Any, Protocol
+from typing import Protocol
 from weakref import WeakValueDictionary
-
-from pydantic import ValidationError
-
-from nbtools.core.errors import TraceError
-from nbtools.traces.explorer.explorer_messages import TraceAnswer, TraceProblem, TraceReply, TraceRequest
 
 _MOST = 20
 _MOST_LINES = 500_000
@@ -51,46 +46,9 @@ class ExplorerRegistry:
 
     def find(self, identity: object) -> object | None:
         """Returns what has the methods of the explorer with an id; None if there is none any more."""
-        found = self._find(identity)
-        return getattr(found, "methods", found)
-
-    def _find(self, identity: object) -> Responder | None:
         with self._lock:
-            return self._known.get(identity) if isinstance(identity, str) else None
-
-    def respond(self, data: Any) -> TraceAnswer:
-        """Returns the answer to a request as it came from a page.  Never raises."""
-        try:
-            request = TraceRequest.model_validate(data)
-        except ValidationError as error:
-            number = data.get("id") if isinstance(data, dict) else None
-            return TraceAnswer(id=number if isinstance(number, int) else 0, reply=_invalid_request(error))
-        explorer = self._find(request.explorer)
-        if explorer is None:
-            return TraceAnswer(id=request.id, gone=True)
-        return TraceAnswer(id=request.id, reply=_reply(explorer, request))
+            found = self._known.get(identity) if isinstance(identity, str) else None
+        return getattr(found, "methods", found)
 
 
 EXPLORERS = ExplorerRegistry()
-
-
-def _reply(explorer: Any, request: TraceRequest) -> TraceReply:
-    try:
-        return explorer.answer(request.task)  # type: ignore[no-any-return]
-    except TraceError as error:
-        return TraceProblem(text=str(error))
-    except Exception as error:  # noqa: BLE001 - the page waits for a reply, so a bug is reported there
-        return TraceProblem(
-            text=f"Internal error in nbtools, please report it: {type(error).__name__}: {error}"
-        )
-
-
-def _invalid_request(error: ValidationError) -> TraceProblem:
-    first = error.errors(include_url=False)[0]
-    where = ".".join(map(str, first["loc"]))
-    return TraceProblem(
-        text=(
-            f"The page sent a request that this kernel does not support ({where}: {first['msg']}). Reload the"
-            " page."
-        )
-    )

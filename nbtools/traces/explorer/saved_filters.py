@@ -24,7 +24,11 @@ _MAX_LINE = 50_000
 
 
 class SavedFilter(Wire):
-    """A filter with a name. Its other fields, as in ``TraceFilter``, mean the same in every log."""
+    """A filter with a name: the steps that match the text and have one of the chips of each facet.
+
+    ``chips`` are keys of choices; ``order`` lists the steps with the most tokens, or the longest calls,
+    first.  They mean the same in every log.
+    """
 
     name: str
     text: str = Field("", max_length=10_000)
@@ -32,31 +36,19 @@ class SavedFilter(Wire):
     order: TraceOrder = ""
 
 
-class SavedFiltersFields(Wire):
+class SavedFiltersParams(Wire):
     """Asks for the saved filters, after saving ``filter``, or renaming or deleting the one named."""
 
+    explorer: str
     action: Literal["list", "save", "rename", "delete"] = "list"
     name: str = Field("", max_length=20_000)
     to: str = Field("", max_length=20_000)
     filter: SavedFilter | None = None
 
 
-class SavedFiltersTask(SavedFiltersFields):
-    """Asks for the saved filters."""
-
-    type: Literal["saved_filters"] = "saved_filters"
-
-
-class SavedFiltersParams(SavedFiltersFields):
-    """Asks for the saved filters, after saving ``filter``, or renaming or deleting the one named."""
-
-    explorer: str
-
-
 class SavedFilters(Wire):
-    """Reply to ``SavedFiltersTask``: all saved filters, by name."""
+    """All saved filters, by name."""
 
-    type: Literal["saved_filters"] = "saved_filters"
     filters: tuple[SavedFilter, ...]
 
 
@@ -163,7 +155,7 @@ def _decoded(line: bytes) -> _Line | None:
         return None
 
 
-def answer_filters(task: SavedFiltersFields) -> SavedFilters:
+def answer_filters(task: SavedFiltersParams) -> SavedFilters:
     """Answers a request of a page.  Raises ``TraceError``, in which case nothing was changed."""
     file = FilterFile()
     match task.action:

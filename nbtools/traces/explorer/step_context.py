@@ -9,9 +9,9 @@ from itertools import islice
 from nbtools.cards.hidden_characters import one_line
 from nbtools.core.message import counted
 from nbtools.traces.explorer.explorer_messages import TraceContext, TraceLink
-from nbtools.traces.explorer.facets import Facets
 from nbtools.traces.explorer.line_style import outcome_of
 from nbtools.traces.explorer.redaction import redacted
+from nbtools.traces.explorer.step_files import StepFiles
 from nbtools.traces.explorer.timeline import Timeline
 from nbtools.traces.model import Call, Event, Session
 
@@ -36,9 +36,9 @@ _TAGS = re.compile(r"</?\w+>")
 class StepContext:
     """The context of the steps of a log."""
 
-    def __init__(self, lines: Timeline, facets: Facets) -> None:
+    def __init__(self, lines: Timeline, files: StepFiles) -> None:
         self._lines = lines
-        self._facets = facets
+        self._steps = files
 
     def context_of(self, line: int) -> tuple[TraceContext, ...]:
         """Returns the facts about a step, in display order."""
@@ -68,7 +68,7 @@ class StepContext:
         """Yields the call before it, if that failed or concerned the same file."""
         at = next(self._calls(line, -1), None)
         if at is not None:
-            common = set(self._facets.paths_at(at)) & set(self._facets.paths_at(line))
+            common = set(self._steps.keys_at(at)) & set(self._steps.keys_at(line))
             if common or self._lines.tones[at] in ("failed", "stopped"):
                 yield TraceContext(label="Before", parts=(self._step(at), TraceLink(text=self._summary(at))))
 
@@ -82,15 +82,15 @@ class StepContext:
 
     def _files(self, line: int) -> Iterator[TraceContext]:
         """Yields the other steps that read or changed its files."""
-        for path in self._facets.paths_at(line)[:_MAX_FILES]:
-            steps = self._facets.lines_of_path(path)
+        for path in self._steps.keys_at(line)[:_MAX_FILES]:
+            steps = self._steps.lines_of(path)
             if len(steps) > 1:
                 yield TraceContext(label="File history", parts=tuple(self._history(path, steps, line)))
 
     def _history(self, path: str, steps: Sequence[int], line: int) -> Iterator[TraceLink]:
         yield TraceLink(text=f"{one_line(path, 100)}: ")
         near = sorted(sorted(steps, key=lambda at: abs(at - line))[:_MAX_STEPS])
-        changes = {at for at in near if self._facets.is_change(at, path)}
+        changes = {at for at in near if self._steps.is_change(at, path)}
         for verb, listed in (
             ("read", [at for at in near if at not in changes]),
             ("changed", sorted(changes)),

@@ -17,12 +17,12 @@ from nbtools.cards.phrases import size
 from nbtools.core.errors import TraceError
 from nbtools.traces.explorer.cell_sources import CellSources
 from nbtools.traces.explorer.explorer_messages import TraceOpened, TraceRaw
-from nbtools.traces.explorer.facets import Facets
 from nbtools.traces.explorer.nesting import LineRow
 from nbtools.traces.explorer.notebook_services import RunnableCall, runnable_call
 from nbtools.traces.explorer.recorded_card import recorded_card
 from nbtools.traces.explorer.redaction import redacted, redacted_display
 from nbtools.traces.explorer.step_context import StepContext
+from nbtools.traces.explorer.step_files import StepFiles
 from nbtools.traces.explorer.timeline import Timeline
 from nbtools.traces.model import Call, Detail, Event, Ref, Session
 from nbtools.traces.reader import LogFile
@@ -113,11 +113,11 @@ _SPEAKERS = {"person": "You", "agent": "Agent"}
 class DetailBuilder:
     """Builds the detail view of lines."""
 
-    def __init__(self, lines: Timeline, facets: Facets, records: StepRecords, cells: CellSources) -> None:
+    def __init__(self, lines: Timeline, files: StepFiles, records: StepRecords, cells: CellSources) -> None:
         self._lines = lines
         self._records = records
         self._cells = cells
-        self._context = StepContext(lines, facets)
+        self._context = StepContext(lines, files)
 
     def open_step(self, line: int) -> TraceOpened:
         """Returns the detail view.  Raises ``TraceError`` if the log has changed since it was read."""

@@ -8,7 +8,6 @@ from functools import cached_property
 
 from nbtools.traces.comparison.steps import file_key
 from nbtools.traces.explorer.line_style import CHANGE_OPS
-from nbtools.traces.explorer.nesting import LineRow
 from nbtools.traces.explorer.timeline import UNCHANGED, Timeline
 from nbtools.traces.model import Call
 
@@ -22,8 +21,9 @@ class StepFiles:
     def __init__(self, lines: Timeline) -> None:
         self._lines = lines
 
-    def keys_of(self, row: LineRow) -> Sequence[str]:
-        """Returns the keys of the files that a step read or changed, each once."""
+    def keys_at(self, line: int) -> Sequence[str]:
+        """Returns the keys of the files that the step read or changed, each once."""
+        row = self._lines.rows[line]
         if type(row) is not Call:
             return ()
         named = row.paths if row.op in _FILES else ()
@@ -54,7 +54,7 @@ class StepFiles:
     @cached_property
     def _by_key(self) -> Mapping[str, list[int]]:
         found: dict[str, list[int]] = defaultdict(list)
-        for line, row in enumerate(self._lines.rows):
-            for key in self.keys_of(row):
+        for line in range(len(self._lines)):
+            for key in self.keys_at(line):
                 found[key].append(line)
         return found

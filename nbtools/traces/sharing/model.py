@@ -7,20 +7,13 @@ from __future__ import annotations
 
 from nbtools.cards.card_model import Wire
 from nbtools.traces.explorer.explorer_messages import TraceOpened
-from nbtools.traces.explorer.explorer_view import TraceLine, TraceView
+from nbtools.traces.explorer.explorer_view import TraceView
 from nbtools.traces.explorer.row_messages import TraceFacetRows, TraceRows
 
 
-class LinesOf(Wire):
-    """The lines of a choice to filter by."""
-
-    key: str
-    lines: tuple[int, ...]
-
-
 class SharedLog(Wire):
-    """A whole log.  ``rows`` are those of all its lines, ``data`` their columns in base64, ``facets`` what
-    they can be filtered by besides the chips of the rows.
+    """A whole log.  ``rows`` are those of all its lines, ``facets`` what they can be filtered by besides the
+    chips of the rows.  ``data`` has their columns: the low byte of each character is a byte of the buffer.
 
     ``opened`` has the details of each line; ``note`` says what was removed and left out.
     """
@@ -29,7 +22,5 @@ class SharedLog(Wire):
     rows: TraceRows
     data: str
     facets: tuple[TraceFacetRows, ...]
-    lines: tuple[TraceLine, ...]
-    chips: tuple[LinesOf, ...]
     opened: tuple[TraceOpened, ...]
     note: str

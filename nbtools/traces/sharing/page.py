@@ -21,7 +21,6 @@ from nbtools.core.secret_search import Secret
 from nbtools.traces.explorer.chips import Chips, StepChips
 from nbtools.traces.explorer.export.new_file import create_file
 from nbtools.traces.explorer.export.static_html import render
-from nbtools.traces.explorer.facets import Facets
 from nbtools.traces.explorer.line_style import StepLine
 from nbtools.traces.explorer.log_rows import columns_of, seconds_at
 from nbtools.traces.explorer.redaction import redacting
@@ -40,6 +39,10 @@ _BYTES_PER_STEP, _LEAST_BYTES = 2_500, 2_500_000
 """The size from which texts are shortened further."""
 _DATA = "the data of the session"
 """Stands for the data where the template is rendered, which copies its values several times."""
+_UNESCAPED = {code: code + 0x100 for code in (*range(0x20), ord('"'), ord("\\"))}
+"""Bytes that JSON would escape are other characters, of which the low byte is the same.  Most of the buffer
+are texts that occur elsewhere in the data: in base64, they would not be compressed together with those.
+"""
 _MAX_TOOL = 4_000
 """Characters of a call as a ``%tool`` cell; a longer one is left out, because the card shows the same."""
 
@@ -172,15 +175,12 @@ class _SharedSession:
             rows = TraceRows(version=0, total=explorer.size, chips=chips.since(0)).model_dump(mode="json")
         view |= {
             "explorer": "",
-            "page": {**view["page"], "lines": []},
             "actions": [],
             "fresh": False,
             "changed": 0,
         }
-        facets = view["page"]["facets"] = without_unreviewed(view["page"]["facets"])
         self.head: dict[str, Any] = {
             "view": view,
-            "chips": _chips(explorer.facets, facets),
             "rows": rows,
             "facets": without_unreviewed(added["facets"]),
         }
@@ -226,14 +226,6 @@ def _details(opened: dict[str, Any]) -> dict[str, Any]:
     return {**opened, "raw": "", "replay": "", "obstacle": "", "link": "", "tool": tool}
 
 
-def _chips(known: Facets, facets: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [
-        {"key": choice["key"], "lines": list(known.matching([choice["key"]])[facet["name"]])}
-        for facet in facets
-        for choice in facet["choices"]
-    ]
-
-
 def _smallest(session: _SharedSession, note: str) -> str:
     """Returns the page with texts shortened as far as needed."""
     frame = _frame(session.head["view"]["title"])
@@ -272,7 +264,7 @@ def _data(session: _SharedSession, note: str, limit: int, room: int | None = Non
 
 
 def _rows(head: dict[str, Any], steps: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Returns the rows of the steps as columns, with the buffer in base64."""
+    """Returns the rows of the steps as columns, and their buffer as text."""
     # Two chips are the same where they differ only in what was removed.
     keys = [chip["key"] for chip in head["chips"]]
     first = {key: place for place, key in reversed(list(enumerate(keys)))}
@@ -283,8 +275,7 @@ def _rows(head: dict[str, Any], steps: Sequence[dict[str, Any]]) -> dict[str, An
     )
     return {
         "rows": {**head, "block": block.model_dump(mode="json")},
-        "data": base64.b64encode(data).decode(),
-        "lines": [step["line"] for step in steps],
+        "data": data.decode("latin-1").translate(_UNESCAPED),
     }
 
 

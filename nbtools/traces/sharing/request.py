@@ -6,7 +6,7 @@ from pathlib import Path
 
 from nbtools.cards.hidden_characters import one_line
 from nbtools.core.secret_search import Secret
-from nbtools.traces.explorer.explorer_messages import ShareFields, TraceSecret, TraceShare
+from nbtools.traces.explorer.explorer_messages import TraceSecret, TraceShare, TraceShareParams
 from nbtools.traces.sharing.notes import shared_labels
 from nbtools.traces.sharing.page import ShareOptions, shared_page, write_page
 from nbtools.traces.trace import Trace
@@ -15,7 +15,7 @@ _MAX_PLACES = 6
 """Steps that are listed for a secret."""
 
 
-def share(trace: Trace, task: ShareFields, target: Path) -> TraceShare:
+def share(trace: Trace, task: TraceShareParams, target: Path) -> TraceShare:
     """Returns what would be removed; with ``task.write`` after writing the file.  Raises ``TraceError``."""
     page, secrets = shared_page(trace, ShareOptions(task.patterns, task.keep, task.home, task.notes))
     path = str(write_page(page, target)) if task.write else ""

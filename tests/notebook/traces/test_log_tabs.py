@@ -8,8 +8,8 @@ import pytest
 
 import nbtools
 from nbtools.notebook.traces.log_tabs import answer
-from nbtools.traces.explorer.explorer_messages import OpenTask
-from nbtools.traces.explorer.registry import EXPLORERS
+from tests.traces.explorer.asking import ask
+from tests.traces.method_calls import call
 from tests.traces.recorded import SAMPLES
 
 REAL = SAMPLES / "claude-code" / "external-agents--9d5beed4-5d67-47fd-93b7-154b73dbffaf.jsonl"
@@ -27,8 +27,7 @@ def folder(tmp_path):
 def test_a_log_is_opened_and_its_explorer_answers(folder):
     opened = answer(folder, {"logs": ["a.jsonl"]})
     assert opened.view is not None
-    request = {"id": 1, "explorer": opened.view.explorer, "task": {"type": "raw", "line": 0}}
-    assert EXPLORERS.respond(request).reply.type == "raw"
+    assert call(opened.view.explorer, "trace.raw", line=0)[0]["result"]["text"]
 
 
 def test_two_logs_are_compared(folder):
@@ -85,4 +84,4 @@ def test_a_step_that_does_not_exist_is_a_problem(folder, step):
 def test_a_step_has_the_place_of_its_log_beside_the_notebook(folder, monkeypatch):
     monkeypatch.setenv("JPY_SESSION_NAME", str(folder / "below" / "notebook.ipynb"))
     explorer = nbtools.open_trace(folder / "a.jsonl")
-    assert explorer.answer(OpenTask(line=0)).place == "../a.jsonl"
+    assert ask(explorer, "open", line=0).place == "../a.jsonl"

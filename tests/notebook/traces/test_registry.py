@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from nbtools.notebook.traces.comm import TRACE_TARGET
+from nbtools.notebook.channel import CHANNEL_TARGET
 from nbtools.traces.explorer.explorer_view import TRACE_MIME
 from tests.traces.explorer.samples import CLAUDE, sample
 
@@ -22,49 +22,27 @@ def log(project: Path) -> str:
     return "session.jsonl"
 
 
-class Page:
-    """One comm, as a page keeps it."""
-
-    def __init__(self, lab: Any) -> None:
-        self._lab = lab
-        self._comm = lab.open_comm(TRACE_TARGET, {})
-
-    def ask(self, explorer: str, task: dict[str, Any], number: int = 1) -> dict[str, Any]:
-        client = self._lab.client
-        data = {"request": {"id": number, "explorer": explorer, "task": task}}
-        message = client.session.msg("comm_msg", {"comm_id": self._comm, "data": data})
-        client.shell_channel.send(message)
-        while True:
-            told = client.get_iopub_msg(timeout=60)
-            if told["header"]["msg_type"] == "comm_msg" and told["content"]["comm_id"] == self._comm:
-                answer: dict[str, Any] = told["content"]["data"]["answer"]
-                return answer
-
-
 @pytest.mark.parametrize(
     "line", ["%trace session.jsonl", "import nbtools\nnbtools.open_trace('session.jsonl')"]
 )
 def test_a_page_asks_and_is_answered(lab: Any, log: str, line: str) -> None:
     (output,) = lab.run(line).outputs
-    view = output["data"][TRACE_MIME]
-    page = Page(lab)
-    answer = page.ask(
-        view["explorer"], {"type": "page", "filter": {"chips": ["kind:edits"]}, "first": 2, "count": 3}, 41
-    )
-    assert (answer["id"], answer["gone"], answer["reply"]["total"]) == (41, False, 19)
-    assert page.ask(view["explorer"], {"type": "open", "line": 0})["reply"]["type"] == "opened"
-    assert page.ask(view["explorer"], {"type": "huh"}, 3)["reply"]["type"] == "problem"
-    assert page.ask(uuid.uuid4().hex, {"type": "open", "line": 0})["gone"] is True
+    explorer = output["data"][TRACE_MIME]["explorer"]
+    rows = lab.result("trace.rows", explorer=explorer, version=0, first=2, count=3)
+    assert (rows["total"], rows["first"], rows["block"]["count"]) == (133, 2, 3)
+    assert lab.result("trace.open", explorer=explorer, line=0)["line"] == 0
+    assert "does not support" in lab.result("trace.huh", explorer=explorer)["problem"]
+    assert lab.result("trace.open", explorer=uuid.uuid4().hex, line=0)["gone"] is True
 
 
 def test_an_explorer_outlives_its_name(lab: Any, log: str) -> None:
     (output,) = lab.run(f"t = %trace {log}\nt").outputs
     lab.run("del t\nimport gc\ngc.collect()")
-    assert Page(lab).ask(output["data"][TRACE_MIME]["explorer"], {"type": "raw", "line": 3})["gone"] is False
+    assert lab.result("trace.raw", explorer=output["data"][TRACE_MIME]["explorer"], line=3)["text"]
 
 
 def test_the_target_goes_with_the_extension(lab: Any) -> None:
-    known = f"import comm\n{TRACE_TARGET!r} in comm.get_comm_manager().targets"
+    known = f"import comm\n{CHANNEL_TARGET!r} in comm.get_comm_manager().targets"
     assert lab.run(known).text == "True"
     lab.run("%unload_ext nbtools")
     assert lab.run(known).text == "False"
@@ -73,6 +51,7 @@ def test_the_target_goes_with_the_extension(lab: Any) -> None:
 OPEN_FIRST_CALL = f"""
 import sys
 import nbtools
+from nbtools.core.methods import respond
 from nbtools.notebook.traces import comm
 from nbtools.traces.explorer.registry import EXPLORERS
 from nbtools.traces.model import Call
@@ -82,8 +61,10 @@ loaded = set(sys.modules)
 explorer = nbtools.open_trace({str(sample(CLAUDE))!r})
 explorer.bundle()
 line = next(line for line, row in enumerate(explorer.lines.rows) if isinstance(row, Call) and row.op == "edit")
-answer = EXPLORERS.respond({{"id": 1, "explorer": explorer.id, "task": {{"type": "open", "line": line}}}})
-assert answer.reply.tool, answer
+message = {{"id": 1, "method": "trace.open", "params": {{"explorer": explorer.id, "line": line}}}}
+answers = []
+respond(EXPLORERS.find(explorer.id), message, lambda answer, _: answers.append(answer))
+assert answers[0]["result"]["tool"], answers
 slow = ("nbtools.tools", "nbtools.replay", "nbtools.workspace", "nbtools.cards")
 print(sorted(name for name in set(sys.modules) - loaded if name.startswith(slow)))
 """

@@ -9,24 +9,14 @@ from pathlib import Path
 import pytest
 
 import nbtools
-from nbtools.traces.explorer.explorer import Explorer
-from nbtools.traces.explorer.explorer_messages import TraceAnswer, TraceFollow, TraceProblem
-from nbtools.traces.explorer.registry import EXPLORERS
-from nbtools.traces.explorer.reviewing.review_messages import ReviewTask, TraceReview
+from nbtools.traces.explorer.reviewing.review_messages import TraceReview
+from nbtools.traces.explorer.row_messages import TraceUpdate
 from nbtools.traces.model import Call
 from nbtools.traces.reviews.review import review
-from tests.traces.explorer.test_following import ask, new_lines
+from tests.traces.explorer.asking import Problem, ask
+from tests.traces.explorer.test_following import follow, new_lines
 from tests.traces.following.test_continuation import FORK, forked, records_of, written
 from tests.traces.following.test_growing_log import CLAUDE, CODEX, append, lines_of
-
-
-def go_on(explorer: Explorer, version: int, log: str) -> TraceFollow | TraceProblem:
-    EXPLORERS.add(explorer)
-    task = {"type": "follow", "version": version, "log": log}
-    answer = EXPLORERS.respond({"id": 1, "explorer": explorer.id, "task": task})
-    assert TraceAnswer.model_validate_json(answer.model_dump_json()) == answer
-    assert isinstance(answer.reply, TraceFollow | TraceProblem)
-    return answer.reply
 
 
 @pytest.fixture
@@ -44,13 +34,13 @@ def test_the_common_steps_keep_their_lines(claude: tuple[Path, Path]) -> None:
     path, fork = claude
     explorer = nbtools.open_trace(path)
     before = explorer.lines.rows
-    offered = ask(explorer, 0)
+    offered = follow(explorer, 0)
     assert (offered.continuation, offered.view, offered.version) == (fork.name, None, 0)
-    reply = go_on(explorer, 0, offered.continuation)
-    assert isinstance(reply, TraceFollow)
+    reply = follow(explorer, 0, offered.continuation)
+    assert isinstance(reply, TraceUpdate)
     whole = nbtools.open_trace(fork)
     assert reply.view
-    assert (reply.view.explorer, reply.view.page.total, reply.view.facts) == (
+    assert (reply.view.explorer, reply.view.total, reply.view.facts) == (
         explorer.id,
         len(whole.lines),
         whole.view().facts,
@@ -76,14 +66,14 @@ def test_it_follows_the_other_file_from_then_on(claude: tuple[Path, Path]) -> No
     rest = fork.read_bytes().splitlines(keepends=True)
     fork.write_bytes(b"".join(rest[:130]))
     explorer = nbtools.open_trace(path)
-    reply = go_on(explorer, ask(explorer, 0).version, fork.name)
-    assert isinstance(reply, TraceFollow)
+    reply = follow(explorer, follow(explorer, 0).version, fork.name)
+    assert isinstance(reply, TraceUpdate)
     append(fork, b"".join(rest[130:]))
-    grown = ask(explorer, reply.version)
+    grown = follow(explorer, reply.version)
     assert grown.view
-    assert grown.view.page.total == len(nbtools.open_trace(fork).lines)
+    assert grown.view.total == len(nbtools.open_trace(fork).lines)
     assert explorer._cells.link("3") == f"%trace {fork} --step 3"
-    late = ask(explorer, 0)  # a page that did not see the change of the file
+    late = follow(explorer, 0)  # a page that did not see the change of the file
     assert not late.restarted
     assert late.moves
     assert late.version == grown.version
@@ -95,21 +85,21 @@ def test_only_the_file_that_was_found_is_opened(claude: tuple[Path, Path], log: 
     others = [{**record, "uuid": f"other-{i}"} for i, record in enumerate(records_of(lines_of(CLAUDE)))]
     path.with_name("b.jsonl").write_bytes(written(others))
     explorer = nbtools.open_trace(path)
-    reply = go_on(explorer, 0, log)
-    assert isinstance(reply, TraceProblem)
+    reply = follow(explorer, 0, log)
+    assert isinstance(reply, Problem)
     assert explorer.trace.readings[0].source.path == path
 
 
 def test_a_file_that_has_gone_is_a_problem_and_the_log_stays(claude: tuple[Path, Path]) -> None:
     path, fork = claude
     explorer = nbtools.open_trace(path)
-    name = ask(explorer, 0).continuation
+    name = follow(explorer, 0).continuation
     fork.unlink()
-    assert isinstance(go_on(explorer, 0, name), TraceProblem)
+    assert isinstance(follow(explorer, 0, name), Problem)
     append(path, b"".join(lines_of(CLAUDE)[120:]))
-    grown = ask(explorer, 0)
+    grown = follow(explorer, 0)
     assert grown.view
-    assert grown.view.page.total == len(nbtools.open_trace(path).lines)
+    assert grown.view.total == len(nbtools.open_trace(path).lines)
 
 
 def test_a_codex_fork_has_its_parent_in_it(tmp_path: Path) -> None:
@@ -131,8 +121,8 @@ def test_a_codex_fork_has_its_parent_in_it(tmp_path: Path) -> None:
     fork.write_bytes(written([mine, *({**record, "timestamp": later} for record in (head, *rest))]))
     explorer = nbtools.open_trace(path)
     count = len(explorer.lines)
-    reply = go_on(explorer, 0, ask(explorer, 0).continuation)
-    assert isinstance(reply, TraceFollow)
+    reply = follow(explorer, 0, follow(explorer, 0).continuation)
+    assert isinstance(reply, TraceUpdate)
     assert not reply.restarted
     assert sum(move.count for move in reply.moves) == count
 
@@ -142,8 +132,8 @@ def test_a_label_belongs_to_the_step_after_going_on(claude: tuple[Path, Path]) -
     explorer = nbtools.open_trace(path)
     call = next(row for row in explorer.lines.rows[20:] if isinstance(row, Call))
     line = explorer.lines.line_by_row[id(call)]
-    assert isinstance(go_on(explorer, 0, ask(explorer, 0).continuation), TraceFollow)
-    answer = explorer.answer(ReviewTask(action="label", line=line, version=0, value="good"))
+    assert isinstance(follow(explorer, 0, follow(explorer, 0).continuation), TraceUpdate)
+    answer = ask(explorer, "review", action="label", line=line, version=0, value="good")
     assert isinstance(answer, TraceReview)
     (label,) = review(nbtools.open_trace(fork).trace).labels
     assert label.call == call.id

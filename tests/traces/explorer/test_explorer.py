@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,21 +13,14 @@ import nbtools
 from nbtools.core.errors import TraceError
 from nbtools.notebook.magics.command_line import words
 from nbtools.traces.explorer.explorer import Explorer
-from nbtools.traces.explorer.explorer_messages import (
-    TraceAnswer,
-    TraceOpened,
-    TracePosition,
-    TraceProblem,
-    TraceRaw,
-)
-from nbtools.traces.explorer.explorer_view import TRACE_MIME, TraceChoice, TracePage, TraceView
-from nbtools.traces.explorer.facets import Facet
+from nbtools.traces.explorer.explorer_messages import TraceOpened, TraceRaw
+from nbtools.traces.explorer.explorer_view import TRACE_MIME, TraceView
 from nbtools.traces.explorer.registry import EXPLORERS
+from nbtools.traces.explorer.saved_filters import SavedFilter
 from nbtools.traces.model import Call
 from tests.notebook.magics.test_command_line import SEPARATORS, only_call
+from tests.traces.explorer.asking import Problem, answered, ask, hits, listed, with_chip
 from tests.traces.explorer.samples import CLAUDE, LOGS, sample
-
-LIMIT = 20.0
 
 
 @pytest.fixture(scope="module")
@@ -38,49 +30,30 @@ def explorer() -> Explorer:
     return shown
 
 
-def ask(explorer: Explorer, task: dict[str, Any]) -> Any:
-    """Returns the message as it is sent."""
-    answer = EXPLORERS.respond({"id": 7, "explorer": explorer.id, "task": task})
-    assert TraceAnswer.model_validate_json(answer.model_dump_json()) == answer
-    assert (answer.id, answer.gone) == (7, False)
-    return answer.reply
-
-
-def page(explorer: Explorer, at: int = 0, count: int = 500, **wanted: Any) -> TracePage:
-    reply = ask(explorer, {"type": "page", "filter": wanted, "first": at, "count": count})
-    assert isinstance(reply, TracePage)
-    return reply
-
-
-def found(explorer: Explorer, text: str) -> TracePage:
-    """Returns the result of a finished search."""
-    deadline = time.monotonic() + LIMIT
-    while (reply := page(explorer, text=text)).indexed < 100:
-        assert time.monotonic() < deadline
-    return reply
-
-
-def choices(reply: TracePage) -> list[TraceChoice]:
-    return [choice for facet in reply.facets for choice in facet.choices]
-
-
 def opened(explorer: Explorer, step: str) -> TraceOpened:
-    reply = ask(explorer, {"type": "open", "line": explorer.line_at(step)})
+    reply = ask(explorer, "open", line=explorer.line_at(step))
     assert isinstance(reply, TraceOpened)
     return reply
 
 
 @pytest.mark.parametrize("log", LOGS)
-def test_the_first_picture_of_a_log_agrees_with_what_a_page_gets_later(log: str) -> None:
+def test_the_first_picture_of_a_log_agrees_with_the_rows_that_a_page_gets_later(log: str) -> None:
     shown = nbtools.open_trace(sample(log))
-    view = TraceView.model_validate_json(json.dumps(shown.bundle()[TRACE_MIME]))
-    assert view.page.lines == page(shown, count=200).lines
-    assert view.page.total == len(shown.lines)
-    assert [facet.name for facet in view.page.facets] == ["kind", "end", "tool", "path"]
-    assert all(choice.count == page(shown, chips=(choice.key,)).total > 0 for choice in choices(view.page))
+    bundle = shown.bundle()
+    view = TraceView.model_validate_json(json.dumps(bundle[TRACE_MIME]))
+    rows = listed(shown)
+    assert view.total == len(rows) == len(shown.lines)
+    assert all(row["number"] in bundle["text/plain"] for row in rows[:200])
     assert [line for bar in view.bars for line in range(bar.first, bar.last + 1)] == list(
         range(len(shown.lines))
     )
+
+
+def test_the_view_of_a_notebook_that_was_saved_with_lines_still_opens(explorer: Explorer) -> None:
+    view = explorer.view().model_dump(mode="json")
+    del view["total"]
+    page = {"type": "page", "first": 0, "total": 1, "calls": 0, "lines": [], "indexed": 100, "facets": []}
+    assert TraceView.model_validate({**view, "page": page}).total == 0
 
 
 @pytest.mark.parametrize("log", LOGS)
@@ -88,10 +61,10 @@ def test_every_line_of_a_log_opens_and_leads_only_to_lines_and_files_that_there_
     shown = nbtools.open_trace(sample(log))
     shown.bundle()
     paths = {
-        choice.key.partition(":")[2] for choice in choices(page(shown)) if choice.key.startswith("path:")
+        key.partition(":")[2] for row in listed(shown) for key in row["chips"] if key.startswith("path:")
     }
     for line, row in list(enumerate(shown.lines.rows))[:60]:
-        reply = ask(shown, {"type": "open", "line": line})
+        reply = ask(shown, "open", line=line)
         assert isinstance(reply, TraceOpened)
         links = [part for around in reply.around for part in around.parts]
         assert all(
@@ -102,109 +75,27 @@ def test_every_line_of_a_log_opens_and_leads_only_to_lines_and_files_that_there_
         assert bool(reply.tool or reply.obstacle) == isinstance(row, Call)
 
 
-def test_a_page_is_a_stretch_of_what_a_filter_leaves(explorer: Explorer) -> None:
-    every = page(explorer)
-    assert (every.total, every.calls) == (133, 102)
-    assert page(explorer, 10, 5).lines == every.lines[10:15]
-    edits = page(explorer, chips=("kind:edits",))
-    assert {line.name for line in edits.lines} == {"Write", "Edit"}
-    assert page(explorer, chips=("kind:edits", "tool:Edit")).total == 5
-    within = page(explorer, chips=("kind:edits",), first=40, last=100)
-    assert within.lines == tuple(line for line in edits.lines if 40 <= line.line <= 100)
-    assert page(explorer, 10_000).lines == ()
-    assert isinstance(
-        ask(explorer, {"type": "page", "filter": {"chips": ["huh:x"]}, "first": 0, "count": 1}), TraceProblem
-    )
+def under(explorer: Explorer, *chips: str, text: str = "") -> set[int]:
+    """Returns the lines under a filter."""
+    found = explorer.rows_under(SavedFilter(name="", chips=chips, text=text))
+    return {explorer.lines.line_by_row[id(row)] for row in found}
 
 
-def test_chips_of_one_facet_add_up_and_those_of_several_combine_with_their_counts(explorer: Explorer) -> None:
-    def lines(*chips: str, **more: object) -> set[int]:
-        return {line.line for line in page(explorer, chips=chips, **more).lines}
-
-    shell, reads, failed = (lines(chip) for chip in ("kind:shell", "kind:reads", "end:failed"))
-    assert lines("kind:shell", "kind:reads") == shell | reads
-    assert lines("kind:shell", "kind:reads", "end:failed") == (shell | reads) & failed != set()
-    assert lines("kind:reads", "end:failed", first=0, last=30) == {
-        line for line in reads & failed if line <= 30
-    }
-    filters = (
-        {},
-        {"chips": ("kind:reads",)},
-        {"chips": ("kind:reads", "end:failed")},
-        {"chips": ("tool:Read",), "first": 5, "last": 60},
-    )
-    for query in filters:
-        chosen = query.get("chips", ())
-        for choice in choices(page(explorer, **query)):
-            facet = choice.key.partition(":")[0]
-            others = tuple(chip for chip in chosen if not chip.startswith(f"{facet}:"))
-            assert choice.count == page(explorer, **{**query, "chips": (*others, choice.key)}).total, (
-                query,
-                choice,
-            )
-    assert page(explorer, 3, 2).facets == ()
+def test_a_filter_in_python_lists_what_the_chips_of_rows_say(explorer: Explorer) -> None:
+    rows = listed(explorer)
+    for key in sorted({key for row in rows for key in row["chips"]}):
+        assert under(explorer, key) == {row["line"] for row in rows if key in row["chips"]} != set()
+    assert {rows[line]["name"] for line in under(explorer, "kind:edits")} == {"Write", "Edit"}
+    assert len(under(explorer, "kind:edits", "tool:Edit")) == 5
+    with pytest.raises(TraceError, match=r"Unknown filter: huh:x\. Available: kind, end, tool, path"):
+        under(explorer, "huh:x")
 
 
-class Marked(Facet):
-    name, label = "mark", "Mark"
-
-    def __init__(self, **lines: list[int]) -> None:
-        self.marked = lines
-
-    def lines(self) -> dict[str, list[int]]:
-        return self.marked
-
-
-def test_an_added_facet_has_chips_that_combine_with_the_others_and_can_change(explorer: Explorer) -> None:
-    facet = Marked(odd=[3, 5, 9, 40])
-    explorer.add_facet(lambda _: facet)
-    before = page(explorer, chips=("mark:odd",))
-    assert [line.line for line in before.lines] == [3, 5, 9, 40]
-    assert next(choice for choice in choices(before) if choice.key == "mark:odd").count == 4
-    facet.marked = {"odd": [3], "even": [4]}
-    explorer.facets.changed()
-    assert [line.line for line in page(explorer, chips=("mark:odd", "mark:even")).lines] == [3, 4]
-
-
-def test_folding_hides_nested_lines_and_nothing_else(explorer: Explorer) -> None:
-    every = page(explorer)
-    agent = next(line for line in every.lines if line.below)
-    folded = page(explorer, folded=(agent.line,))
-    hidden = {line.line for line in every.lines} - {line.line for line in folded.lines}
-    assert hidden == set(range(agent.line + 1, agent.line + 1 + agent.below))
-    assert (
-        page(explorer, chips=("kind:reads",), folded=(agent.line, 10**9)).total
-        < page(explorer, chips=("kind:reads",)).total
-    )
-
-
-def test_a_line_is_found_again_under_a_filter(explorer: Explorer) -> None:
-    edits = page(explorer, chips=("kind:edits",)).lines
-    for line, number in ((edits[3].line, 3), (edits[3].line + 1, 4), (0, 0), (10**6, len(edits))):
-        assert ask(
-            explorer, {"type": "place", "filter": {"chips": ["kind:edits"]}, "line": line}
-        ) == TracePosition(number=number)
-
-
-def test_a_file_has_all_steps_that_touched_it_in_any_session(explorer: Explorer) -> None:
-    steps = page(explorer, chips=("path:e2e/agents/agent.go",)).lines
-    assert [(line.number, line.name) for line in steps] == [("28", "Write"), ("72.1", "Read"), ("76", "Edit")]
-
-
-def test_a_search_goes_through_all_text_and_marks_what_it_found(explorer: Explorer) -> None:
-    reply = found(explorer, "testify")
-    rows = {
-        explorer.lines.line_by_row[id(hit.row)]
-        for hit in explorer.trace.search("testify", 1_000)
-        if id(hit.row) in explorer.lines.line_by_row
-    }
-    assert {line.line for line in reply.lines} == rows
-    assert all(
-        any(style == "hit" and text.lower() == "testify" for text, style in line.snippet)
-        for line in reply.lines
-    )
-    assert found(explorer, "no such words anywhere").total == 0
-    assert found(explorer, "package agents").total > 3
+def test_chips_of_one_facet_add_up_and_those_of_several_combine(explorer: Explorer) -> None:
+    shell, reads, failed = (under(explorer, chip) for chip in ("kind:shell", "kind:reads", "end:failed"))
+    assert under(explorer, "kind:shell", "kind:reads") == shell | reads
+    assert under(explorer, "kind:shell", "kind:reads", "end:failed") == (shell | reads) & failed != set()
+    assert under(explorer, "kind:reads", text="testify") == reads & {*hits(explorer, "testify")}
 
 
 def test_a_step_names_its_neighbours(explorer: Explorer) -> None:
@@ -233,7 +124,7 @@ def test_a_call_that_cannot_be_replayed_says_why(explorer: Explorer) -> None:
 
 def test_the_bytes_of_a_step_are_those_of_its_record(explorer: Explorer) -> None:
     step = opened(explorer, "28")
-    reply = ask(explorer, {"type": "raw", "line": step.line})
+    reply = ask(explorer, "raw", line=step.line)
     assert isinstance(reply, TraceRaw)
     call = explorer.call_at("28")
     assert (
@@ -268,7 +159,7 @@ def test_the_cells_that_go_on_from_here(tmp_path: Path) -> None:
     assert view.actions == ("compare", "notebook", "share", "sql")
     assert opened(shown, "28").link == f"%trace '{log}' --step 28"
     assert opened(shown, "28").replay == f"%trace '{log}' --replay 28"
-    exec(ask(shown, {"type": "cell"}).source, {})
+    exec(ask(shown, "cell").source, {})
 
 
 def test_a_search_result_opens_at_its_step():
@@ -301,7 +192,7 @@ def test_a_notebook_is_written_beside_the_log_and_never_over_a_file(
     monkeypatch.chdir(tmp_path)
     shown = nbtools.open_trace("session.jsonl")
     shown.bundle()
-    written = [ask(shown, {"type": "story"}) for _ in range(2)]
+    written = [ask(shown, "notebook") for _ in range(2)]
     assert [one.path for one in written] == [str(tmp_path / f"session-{number}.ipynb") for number in (2, 3)]
     assert [one.place for one in written] == ["../session-2.ipynb", "../session-3.ipynb"]
     assert json.loads((tmp_path / "session-2.ipynb").read_text())["cells"]
@@ -312,7 +203,7 @@ def test_a_notebook_is_written_beside_the_log_and_never_over_a_file(
 def test_a_log_without_a_file_has_no_actions() -> None:
     shown = Explorer(nbtools.open_trace(sample(CLAUDE)).trace)
     assert TraceView.model_validate(shown.bundle()[TRACE_MIME]).actions == ()
-    assert isinstance(ask(shown, {"type": "story"}), TraceProblem)
+    assert isinstance(ask(shown, "notebook"), Problem)
 
 
 @pytest.mark.parametrize("separator", SEPARATORS)
@@ -328,7 +219,7 @@ def test_a_name_with_a_separator_of_lines_is_one_argument_of_its_cells(
         name, (magic, line) = only_call(source)
         assert (name, magic) == ("run_line_magic", "trace")
         assert next(words(line)).text == str(log)
-    query = ask(shown, {"type": "cell"}).source
+    query = ask(shown, "cell").source
     assert query.split("\n") == query.splitlines()
 
 
@@ -340,10 +231,11 @@ def test_secrets_are_shown_nowhere(tmp_path: Path) -> None:
     assert secret not in json.dumps(shown.bundle())
     for line in range(len(shown.lines)):
         for kind in ("open", "raw"):
-            assert secret not in ask(shown, {"type": kind, "line": line}).model_dump_json()
-    reply = found(shown, "here")
-    assert reply.total == 1
-    assert secret not in reply.model_dump_json()
+            assert secret not in ask(shown, kind, line=line).model_dump_json()
+    assert secret not in str(listed(shown))
+    found = hits(shown, "here")
+    assert len(found) == 1
+    assert secret not in ask(shown, "excerpts", version=0, text="here", lines=found).model_dump_json()
 
 
 def _message(text: str) -> dict[str, Any]:
@@ -366,19 +258,22 @@ def test_a_deleted_log_is_reported_without_an_exception(tmp_path: Path) -> None:
     shown = nbtools.open_trace(log)
     shown.bundle()
     log.unlink()
-    assert "No such file" in ask(shown, {"type": "open", "line": shown.line_at("28")}).text
-    assert isinstance(ask(shown, {"type": "raw", "line": 10**6}), TraceProblem)
-    assert page(shown, chips=("kind:edits",)).total == 19
+    assert "No such file" in ask(shown, "open", line=shown.line_at("28"))
+    assert isinstance(ask(shown, "raw", line=10**6), Problem)
+    assert len(with_chip(shown, "kind:edits")) == 19
 
 
-def test_invalid_requests_are_answered_too() -> None:
-    assert isinstance(
-        EXPLORERS.respond({"id": 5, "explorer": "x", "task": {"type": "huh"}}).reply, TraceProblem
-    )
-    assert isinstance(EXPLORERS.respond(None).reply, TraceProblem)
-    assert EXPLORERS.respond({"id": 5, "explorer": "x", "task": {"type": "raw", "line": 0}}) == TraceAnswer(
-        id=5, gone=True
-    )
+def test_invalid_requests_are_answered_too(explorer: Explorer) -> None:
+    for method, params in (
+        ("huh", {}),
+        ("open", {}),
+        ("open", {"line": "x"}),
+        ("rows", {"version": 0, "first": -1, "count": 1}),
+        ("excerpts", {"version": 0, "text": "a", "lines": [0] * 501}),
+    ):
+        answer, _ = answered(explorer, method, **params)
+        assert "does not support" in answer["problem"]
+    assert EXPLORERS.find("no such explorer") is None
 
 
 def test_steps_are_found_by_their_numbers(explorer: Explorer) -> None:

@@ -10,23 +10,23 @@ from typing import Any
 import pytest
 
 import nbtools
-from nbtools.core.errors import TraceError
 from nbtools.core.result import DiffStat, FileDiff
 from nbtools.traces.explorer.explorer import Explorer
-from nbtools.traces.explorer.explorer_messages import ChangesTask, FileDiffTask, TraceChanges, TraceOpened
+from nbtools.traces.explorer.explorer_messages import TraceChanges, TraceOpened
 from nbtools.traces.explorer.file_changes import Part, _follow
 from tests.browser.long_log import Record, write_log
+from tests.traces.explorer.asking import Problem, ask
 from tests.traces.explorer.samples import CLAUDE, LOGS, sample
 
 
 def changes_of(explorer: Explorer) -> TraceChanges:
-    reply = explorer.answer(ChangesTask())
+    reply = ask(explorer, "changes")
     assert isinstance(reply, TraceChanges)
     return reply
 
 
 def diff_of(explorer: Explorer, path: str) -> TraceOpened:
-    reply = explorer.answer(FileDiffTask(path=path))
+    reply = ask(explorer, "file_diff", path=path)
     assert isinstance(reply, TraceOpened)
     return reply
 
@@ -56,8 +56,9 @@ def test_the_diff_is_the_net_effect_of_several_changes() -> None:
     assert [part.text for part in agent.steps] == ["28", ", ", "76"]
     blocks = [block for block in diff_of(explorer, agent.path).card.blocks if block.type == "diff"]
     assert [(block.added, block.removed, block.created) for block in blocks] == [(145, 0, True)]
-    with pytest.raises(TraceError, match="No change of nope"):
-        explorer.answer(FileDiffTask(path="nope"))
+    refused = ask(explorer, "file_diff", path="nope")
+    assert isinstance(refused, Problem)
+    assert "No change of nope" in refused
 
 
 def write_edits(path: Path, *edits: dict[str, Any]) -> Explorer:

@@ -17,15 +17,14 @@ import pytest
 
 import nbtools
 from nbtools.traces.explorer.explorer import Explorer
-from nbtools.traces.explorer.explorer_messages import TraceAnswer, TraceFollow, TracePending, TraceProblem
 from nbtools.traces.explorer.line_changes import line_moves
-from nbtools.traces.explorer.registry import EXPLORERS
 from nbtools.traces.explorer.reviewing.review_messages import TraceReview
-from nbtools.traces.explorer.row_messages import TraceFollowParams, TraceRowsParams, TraceUpdate
+from nbtools.traces.explorer.row_messages import TraceFollowParams, TraceUpdate
 from nbtools.traces.parallel_reading import gc_paused
 from nbtools.traces.reviews.records import Signal
 from nbtools.traces.reviews.review import review
 from tests.traces.column_reader import rows
+from tests.traces.explorer.asking import Problem, ask
 from tests.traces.explorer.samples import sample
 from tests.traces.following.test_growing_log import CLAUDE, CODEX, append, lines_of
 
@@ -33,24 +32,23 @@ WITH_AGENTS = "claude-code/subagent-layout/0a1b2c3d-4e5f-4061-8071-2a3b4c5d6e7f.
 LONG_AGO = 1_000_000_000
 
 
-def ask(explorer: Explorer, version: int) -> TraceFollow:
-    """Asks as a page does, once the kernel may look again."""
+def follow(explorer: Explorer, version: int, log: str = "") -> Any:
+    """Asks as a page does, once the kernel may look again: returns the update, or a ``Problem``."""
+    look_again(explorer)
+    reply = ask(explorer, "follow", version=version, log=log)
+    return reply[0] if isinstance(reply, tuple) else reply
+
+
+def look_again(explorer: Explorer) -> None:
     explorer.following._not_before = 0.0
     for log in explorer.trace._growing:
         log._not_before = log._listed = 0.0
-    EXPLORERS.add(explorer)
-    answer = EXPLORERS.respond(
-        {"id": 1, "explorer": explorer.id, "task": {"type": "follow", "version": version}}
-    )
-    assert TraceAnswer.model_validate_json(answer.model_dump_json()) == answer
-    assert isinstance(answer.reply, TraceFollow)
-    return answer.reply
 
 
-def new_lines(reply: TraceFollow) -> list[int]:
+def new_lines(reply: TraceUpdate) -> list[int]:
     assert reply.view
     known = {line for move in reply.moves for line in range(move.to, move.to + move.count)}
-    return [line for line in range(reply.view.page.total) if line not in known]
+    return [line for line in range(reply.view.total) if line not in known]
 
 
 @pytest.fixture
@@ -66,16 +64,15 @@ def test_new_lines_come_at_the_end(codex: tuple[Path, list[bytes]]) -> None:
     explorer = nbtools.open_trace(path)
     view, count = explorer.view(), len(explorer.lines)
     assert view.fresh
-    unchanged = ask(explorer, view.version)
+    unchanged = follow(explorer, view.version)
     assert (unchanged.view, unchanged.version) == (None, view.version)
     append(path, b"".join(rest))
-    reply = ask(explorer, view.version)
+    reply = follow(explorer, view.version)
     whole = nbtools.open_trace(path)
     assert reply.view
-    assert reply.view.page.lines == ()
-    assert (reply.view.page.total, reply.view.facts) == (len(whole.lines), whole.view().facts)
+    assert (reply.view.total, reply.view.facts) == (len(whole.lines), whole.view().facts)
     assert new_lines(reply) == list(range(count, len(whole.lines)))
-    assert ask(explorer, reply.version).view is None
+    assert follow(explorer, reply.version).view is None
     assert [line.subject for line in explorer.lines] == [line.subject for line in whole.lines]
 
 
@@ -86,11 +83,11 @@ def test_two_pages_follow_one_explorer(codex: tuple[Path, list[bytes]]) -> None:
     for line in rest:
         append(path, line)
     assert (
-        new_lines(ask(explorer, first))
-        == new_lines(ask(explorer, first))
+        new_lines(follow(explorer, first))
+        == new_lines(follow(explorer, first))
         == list(range(count, len(explorer.lines)))
     )
-    late = ask(explorer, -1)
+    late = follow(explorer, -1)
     assert late.restarted
     assert late.view
 
@@ -105,10 +102,10 @@ def test_a_call_is_running_until_its_result_comes(tmp_path: Path) -> None:
     assert running
     assert {explorer.lines[number].tone for number in running} == {"unknown"}
     assert explorer.lines.tones == [line.tone for line in explorer.lines]
-    opened: Any = explorer.answer(_task({"type": "open", "line": running[0]}))
+    opened = ask(explorer, "open", line=running[0])
     assert opened.card.status == "Running"
     append(path, lines[answer])
-    reply = ask(explorer, 0)
+    reply = follow(explorer, 0)
     assert running[0] in reply.changed
     assert explorer.lines[running[0]].right != "running"
 
@@ -150,7 +147,7 @@ def test_steps_of_a_sub_agent_move_the_lines_below(tmp_path: Path) -> None:
     explorer, add_agent = without_its_agent(tmp_path)
     below = [line.subject for line in explorer.lines].index("And now?")
     add_agent()
-    reply = ask(explorer, 0)
+    reply = follow(explorer, 0)
     new = new_lines(reply)
     assert new
     assert min(new) <= below < max(new) + 1
@@ -168,12 +165,6 @@ def test_lines_that_are_gone_have_no_place() -> None:
     assert changed == ()
 
 
-def _task(task: dict[str, Any]) -> Any:
-    from nbtools.traces.explorer.explorer_messages import TraceRequest
-
-    return TraceRequest.model_validate({"id": 1, "explorer": "", "task": task}).task
-
-
 def test_a_log_that_is_rewritten_keeps_its_lines(tmp_path: Path) -> None:
     document = json.loads(sample("gemini-cli/session-2025-12-30T06-53-7bc58f7d.json").read_text())
     path = tmp_path / "session-1.json"
@@ -181,40 +172,31 @@ def test_a_log_that_is_rewritten_keeps_its_lines(tmp_path: Path) -> None:
     explorer = nbtools.open_trace(path)
     count = len(explorer.lines)
     path.write_text(json.dumps(document, indent=1))
-    reply = ask(explorer, 0)
+    reply = follow(explorer, 0)
     assert [(move.first, move.to, move.count) for move in reply.moves] == [(0, 0, count)]
     assert reply.changed == ()
     assert new_lines(reply) == list(range(count, len(explorer.lines)))
 
 
-def reviewed(explorer: Explorer, action: str, **task: Any) -> TraceReview:
-    EXPLORERS.add(explorer)
-    answer = EXPLORERS.respond(
-        {"id": 1, "explorer": explorer.id, "task": {"type": "review", "action": action, **task}}
-    )
-    assert isinstance(answer.reply, TraceReview), answer.reply
-    return answer.reply
+def reviewed(explorer: Explorer, action: str, **params: Any) -> TraceReview:
+    reply = ask(explorer, "review", action=action, **params)
+    assert isinstance(reply, TraceReview), reply
+    return reply
 
 
 def test_a_label_on_a_line_of_an_earlier_version_is_on_the_same_step(tmp_path: Path) -> None:
     explorer, add_agent = without_its_agent(tmp_path)
     below = [line.subject for line in explorer.lines].index("And now?")
     add_agent()
-    version = ask(explorer, 0).version
+    version = follow(explorer, 0).version
     now = reviewed(explorer, "note", line=below, version=0, value="Here.")
     assert now.version == version == 1
     (label,) = now.labels
     assert label.line is not None
     assert label.line > below
     assert explorer.lines[label.line].subject == "And now?"
-    refused = EXPLORERS.respond(
-        {
-            "id": 1,
-            "explorer": explorer.id,
-            "task": {"type": "review", "action": "note", "line": 0, "version": 99, "value": "Where?"},
-        }
-    )
-    assert isinstance(refused.reply, TraceProblem)
+    refused = ask(explorer, "review", action="note", line=0, version=99, value="Where?")
+    assert isinstance(refused, Problem)
     assert len(review(explorer.trace).labels) == 1
 
 
@@ -235,7 +217,7 @@ def test_signals_of_a_log_that_grows_stay_until_they_are_looked_for_again(
     assert list(search.signals) == [signal]
     search._not_before = float("inf")
     append(path, b"".join(rest))
-    ask(explorer, explorer.view().version)
+    follow(explorer, explorer.view().version)
     assert not reviewed(explorer, "read").complete
     assert list(search.signals) == [signal]
     search._not_before = 0.0
@@ -246,26 +228,25 @@ def test_signals_of_a_log_that_grows_stay_until_they_are_looked_for_again(
 
 
 @pytest.mark.parametrize(
-    "task",
+    ("method", "params"),
     [
-        {"type": "page", "filter": {}, "first": 0, "count": 50},
-        {"type": "page", "filter": {"text": "test"}, "first": 0, "count": 50},
-        {"type": "page", "filter": {"order": "tokens"}, "first": 0, "count": 50},
-        {"type": "place", "filter": {"chips": ["kind:shell"]}, "line": 3},
-        {"type": "open", "line": 3},
-        {"type": "raw", "line": 3},
-        {"type": "strip", "mode": "time"},
-        {"type": "strip", "mode": "tokens"},
-        {"type": "usage"},
-        {"type": "changes"},
-        {"type": "review", "action": "read"},
+        ("rows", {"version": 0, "first": 0, "count": 50}),
+        ("facets", {}),
+        ("search", {"version": 0, "text": "test"}),
+        ("excerpts", {"version": 0, "text": "test", "lines": [3]}),
+        ("tokens", {"version": 0}),
+        ("open", {"line": 3}),
+        ("raw", {"line": 3}),
+        ("strip", {"mode": "time"}),
+        ("strip", {"mode": "tokens"}),
+        ("usage", {}),
+        ("changes", {}),
+        ("review", {"action": "read"}),
     ],
-    ids=lambda task: "-".join(map(str, (task["type"], *task.get("filter", {}), task.get("mode", "")))).strip(
-        "-"
-    ),
+    ids=lambda value: value if isinstance(value, str) else value.get("mode", ""),
 )
 def test_data_of_the_shorter_log_is_freed_without_a_garbage_collection(
-    codex: tuple[Path, list[bytes]], task: dict[str, Any]
+    codex: tuple[Path, list[bytes]], method: str, params: dict[str, Any]
 ) -> None:
     path, rest = codex
     explorer = nbtools.open_trace(path)
@@ -273,42 +254,27 @@ def test_data_of_the_shorter_log_is_freed_without_a_garbage_collection(
     freed = Event()
     weakref.finalize(explorer.lines, freed.set)
     with gc_paused():
-        EXPLORERS.add(explorer)
-        while isinstance(
-            reply := EXPLORERS.respond({"id": 1, "explorer": explorer.id, "task": task}).reply, TracePending
-        ):
-            pass
-        assert not isinstance(reply, TraceProblem)
+        assert not isinstance(ask(explorer, method, **params), Problem)
         append(path, b"".join(rest))
-        assert ask(explorer, version).view
+        assert follow(explorer, version).view
         assert freed.wait(30)
 
 
 def rows_after(explorer: Explorer, version: int, before: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Returns the rows as a page has them that moves its rows of a version and takes over the new ones."""
-    reply, data = explorer.methods.follow(TraceFollowParams(explorer=explorer.id, version=version))
-    assert TraceUpdate.model_validate_json(reply.model_dump_json()) == reply
+    reply, data = ask(explorer, "follow", version=version)
     assert reply.view
-    assert reply.block
     now: list[Any] = [None] * len(explorer.lines)
     for move in reply.moves:
         now[move.to : move.to + move.count] = before[move.first : move.first + move.count]
-    for row in rows(reply.block, *data):
+    for row in rows(reply.block, data):
         now[row.pop("line")] = row
     return now
 
 
-def listed(explorer: Explorer) -> list[dict[str, Any]]:
-    params = TraceRowsParams(explorer=explorer.id, version=explorer.version, first=0, count=10_000)
-    reply, (data,) = explorer.methods.rows(params)
-    assert reply.block
+def shown_rows(explorer: Explorer) -> list[dict[str, Any]]:
+    reply, data = ask(explorer, "rows", version=explorer.version, first=0, count=10_000)
     return rows(reply.block, data)
-
-
-def look_again(explorer: Explorer) -> None:
-    explorer.following._not_before = 0.0
-    for log in explorer.trace._growing:
-        log._not_before = log._listed = 0.0
 
 
 @pytest.mark.parametrize("step", [1, 7])
@@ -317,7 +283,7 @@ def test_the_rows_of_a_page_that_follows_are_those_of_the_log(
 ) -> None:
     path, rest = codex
     explorer = nbtools.open_trace(path)
-    shown = listed(explorer)
+    shown = shown_rows(explorer)
     for at in range(0, min(len(rest), 12 * step), step):
         append(path, b"".join(rest[at : at + step]))
         look_again(explorer)
@@ -325,28 +291,23 @@ def test_the_rows_of_a_page_that_follows_are_those_of_the_log(
         update, _ = explorer.methods.follow(TraceFollowParams(explorer=explorer.id, version=version))
         if update.version > version:
             shown = rows_after(explorer, version, shown)
-        assert str(shown) == str(listed(explorer))
+        assert str(shown) == str(shown_rows(explorer))
 
 
 def test_a_call_gets_the_steps_of_its_sub_agent_in_the_rows_of_its_page(tmp_path: Path) -> None:
     explorer, add_agent = without_its_agent(tmp_path)
-    shown = listed(explorer)
+    shown = shown_rows(explorer)
     parent = next(line for line, row in enumerate(shown) if row["name"] == "Task")
     assert shown[parent]["below"] == 0
     add_agent()
     look_again(explorer)
     reply, data = explorer.methods.follow(TraceFollowParams(explorer=explorer.id, version=0))
     assert reply.block
-    assert len(explorer.lines) > len(rows(reply.block, *data)) == len(new_lines_of(reply, explorer)) + 1
+    assert len(explorer.lines) > len(rows(reply.block, *data)) == len(new_lines(reply)) + 1
     shown = rows_after(explorer, 0, shown)
-    assert str(shown) == str(listed(explorer))
-    assert shown[parent]["below"] == len(new_lines_of(reply, explorer))
+    assert str(shown) == str(shown_rows(explorer))
+    assert shown[parent]["below"] == len(new_lines(reply))
     assert "4 steps" in shown[parent]["right"]
-
-
-def new_lines_of(reply: TraceUpdate, explorer: Explorer) -> list[int]:
-    known = {line for move in reply.moves for line in range(move.to, move.to + move.count)}
-    return [line for line in range(len(explorer.lines)) if line not in known]
 
 
 def test_a_call_ends_in_the_rows_of_its_page_and_stops_running_when_nobody_writes(tmp_path: Path) -> None:
@@ -355,18 +316,18 @@ def test_a_call_ends_in_the_rows_of_its_page_and_stops_running_when_nobody_write
     answer = next(number for number, line in enumerate(lines) if b'"tool_result"' in line and number > 100)
     path.write_bytes(b"".join(lines[:answer]))
     explorer = nbtools.open_trace(path)
-    shown = listed(explorer)
+    shown = shown_rows(explorer)
     running = [line for line, row in enumerate(shown) if row["right"] == "running"]
     assert running
     os.utime(path, (LONG_AGO, LONG_AGO))
     look_again(explorer)
     shown = rows_after(explorer, 0, shown)
-    assert str(shown) == str(listed(explorer))
+    assert str(shown) == str(shown_rows(explorer))
     assert shown[running[0]]["right"] == "no answer recorded"
     append(path, lines[answer])
     look_again(explorer)
     shown = rows_after(explorer, 1, shown)
-    assert str(shown) == str(listed(explorer))
+    assert str(shown) == str(shown_rows(explorer))
     assert shown[running[0]]["right"] not in ("running", "no answer recorded")
 
 

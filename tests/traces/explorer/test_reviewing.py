@@ -10,11 +10,11 @@ import pytest
 from nbtools.core.errors import TraceError
 from nbtools.traces import load, load_many
 from nbtools.traces.explorer.explorer import Explorer
-from nbtools.traces.explorer.explorer_messages import PageTask
-from nbtools.traces.explorer.explorer_view import TraceFilter, TracePage
-from nbtools.traces.explorer.registry import EXPLORERS
-from nbtools.traces.explorer.reviewing.review_messages import ReviewTask, TraceReview
+from nbtools.traces.explorer.reviewing.review_messages import TraceReview, TraceReviewParams
+from nbtools.traces.explorer.saved_filters import SavedFilter
 from nbtools.traces.reviews.review import review
+from tests.traces.explorer.asking import answered
+from tests.traces.explorer.asking import ask as ask_page
 from tests.traces.explorer.samples import LOGS, sample
 from tests.traces.reviews.logs import Log, session
 
@@ -34,7 +34,7 @@ def explorer(tmp_path: Path) -> Explorer:
 
 
 def ask(explorer: Explorer, action: str, line: int | None = None, **fields: Any) -> TraceReview:
-    reply = explorer.answer(ReviewTask.model_validate({"action": action, "line": line, **fields}))
+    reply = explorer.review(TraceReviewParams(explorer=explorer.id, action=action, line=line, **fields))
     assert isinstance(reply, TraceReview)
     return reply
 
@@ -122,16 +122,20 @@ def test_signals_are_marked_with_their_definition(tmp_path: Path) -> None:
     assert "no later command" in review.marks[0].title
 
 
-def page(explorer: Explorer, *chips: str) -> TracePage:
-    reply = explorer.answer(PageTask(filter=TraceFilter(chips=chips), first=0, count=100))
-    assert isinstance(reply, TracePage)
-    return reply
+def lines_under(explorer: Explorer, *chips: str) -> list[int]:
+    """Returns the lines under a filter."""
+    found = explorer.rows_under(SavedFilter(name="", chips=chips))
+    return [explorer.lines.line_by_row[id(row)] for row in found]
 
 
 def choices(explorer: Explorer, facet: str) -> dict[str, int]:
+    """Returns the choices of a facet as its page gets them, with their numbers of lines."""
+    for found in ask_page(explorer, "facets").facets:
+        for one in found.choices:
+            assert list(one.lines) == lines_under(explorer, one.key)
     return {
-        one.label: one.count
-        for found in page(explorer).facets
+        one.label: len(one.lines)
+        for found in ask_page(explorer, "facets").facets
         if found.name == facet
         for one in found.choices
     }
@@ -145,11 +149,11 @@ def test_the_list_is_filtered_by_the_review(explorer: Explorer) -> None:
     ask(explorer, "label", 2, last=3, value="loop")
     ask(explorer, "note", 5, value="Not true")
     assert choices(explorer, "review") == {"fail": 1, "loop": 2, "note": 1, "unreviewed": 3}
-    assert [line.line for line in page(explorer, "review:loop", "review:note").lines] == [2, 3, 5]
-    assert [line.line for line in page(explorer, "review:loop", "kind:said").lines] == []
+    assert lines_under(explorer, "review:loop", "review:note") == [2, 3, 5]
+    assert lines_under(explorer, "review:loop", "kind:said") == []
     ask(explorer, "label", 2, last=3, value="loop")
-    assert [line.line for line in page(explorer, "review:loop", "review:note").lines] == [5]
-    assert [line.line for line in page(explorer, "review:unreviewed").lines] == [2, 3, 4]
+    assert lines_under(explorer, "review:loop", "review:note") == [5]
+    assert lines_under(explorer, "review:unreviewed") == [2, 3, 4]
 
 
 def test_the_list_is_filtered_by_signals(tmp_path: Path) -> None:
@@ -165,7 +169,7 @@ def test_the_list_is_filtered_by_signals(tmp_path: Path) -> None:
     while not ask(explorer, "read").complete:
         pass
     assert choices(explorer, "signal") == {"failure not retried": 1, "tests claimed, not run": 1}
-    assert [line.line for line in page(explorer, "signal:failure not retried").lines] == [1]
+    assert lines_under(explorer, "signal:failure not retried") == [1]
 
 
 def test_a_review_follows_a_log_that_grows(tmp_path: Path) -> None:
@@ -179,7 +183,7 @@ def test_a_review_follows_a_log_that_grows(tmp_path: Path) -> None:
     assert explorer.update()
     review = ask(explorer, "verdict", 2, value="fail")
     assert marks(review) == [(1, "pass", "pass"), (2, "fail", "fail")]
-    assert [line.line for line in page(explorer, "review:fail").lines] == [2]
+    assert lines_under(explorer, "review:fail") == [2]
 
 
 def test_several_sessions_are_reviewed_as_sessions(tmp_path: Path) -> None:
@@ -215,10 +219,7 @@ def test_several_sessions_are_reviewed_as_sessions(tmp_path: Path) -> None:
     ],
 )
 def test_requests_that_cannot_be_carried_out(explorer: Explorer, fields: dict[str, Any]) -> None:
-    EXPLORERS.add(explorer)
-    answer = EXPLORERS.respond({"id": 1, "explorer": explorer.id, "task": {"type": "review", **fields}})
-    assert answer.reply is not None
-    assert answer.reply.type == "problem"
+    assert "problem" in answered(explorer, "review", **fields)[0]
     assert review(explorer.trace).labels == []
 
 

@@ -187,6 +187,11 @@ def test_an_added_facet_has_its_lines_and_can_change() -> None:
     assert {one.key: one.lines for one in added.choices} == {"mark:odd": (3,), "mark:even": (4,)}
 
 
+def test_telling_that_facets_have_changed_is_deprecated(explorer: Explorer) -> None:
+    with pytest.warns(DeprecationWarning, match="not needed any more"):
+        explorer.facets.changed()
+
+
 def test_the_rows_of_a_hostile_log_can_be_sent() -> None:
     secret = "ghp_" + "a1B2c3D4e5" * 4
     text = f"{secret} \ud800\x1b[31m\u202e"

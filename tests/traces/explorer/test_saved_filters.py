@@ -13,11 +13,10 @@ from nbtools import traces
 from nbtools.core.errors import TraceError
 from nbtools.traces import Trace, load
 from nbtools.traces.explorer.explorer import Explorer
-from nbtools.traces.explorer.explorer_messages import PageTask
-from nbtools.traces.explorer.explorer_view import TraceFilter
-from nbtools.traces.explorer.saved_filters import FilterFile, SavedFilter, SavedFiltersTask
+from nbtools.traces.explorer.saved_filters import FilterFile, SavedFilter
 from nbtools.traces.model import Call
 from nbtools.traces.reviews.review import review
+from tests.traces.explorer.asking import Problem, ask, hits, listed, with_chip
 from tests.traces.reviews.logs import Log
 
 FAILED = SavedFilter(name="failed", chips=("end:failed",))
@@ -147,11 +146,16 @@ def test_a_trace_is_filtered_as_the_explorer_does(file: FilterFile, trace: Trace
     ]
     for one in filters:
         file.save(one)
-        query = TraceFilter(text=one.text, chips=one.chips, order=one.order)
-        rows = traces.filter(trace, one.name)
-        while (page := explorer.answer(PageTask(filter=query, first=0, count=100))).indexed < 100:
-            pass
-        assert [explorer.step_of(row) for row in rows] == [line.number for line in page.lines]
+        found = [explorer.step_of(row) for row in traces.filter(trace, one.name)]
+        matching = set(hits(explorer, one.text)) if one.text else set(range(explorer.size))
+        for facet in ("kind", "end", "tool"):
+            chosen = [chip for chip in one.chips if chip.startswith(f"{facet}:")]
+            if chosen:
+                matching &= {row["line"] for row in with_chip(explorer, *chosen)}
+        rows = [row for row in listed(explorer) if row["line"] in matching]
+        if one.order:
+            rows.sort(key=lambda row: -row["seconds"] if row["seconds"] >= 0 else 1)
+        assert found == [row["number"] for row in rows]
     assert [row.subject for row in traces.filter(trace, "failed")] == ["make", "make"]
     assert traces.filter(trace, "of a tool that this log does not have") == []
 
@@ -178,13 +182,11 @@ def test_a_filter_that_a_trace_does_not_know(file: FilterFile, trace: Trace) -> 
 
 def test_pages_of_two_explorers(file: FilterFile, trace: Trace) -> None:
     pages = Explorer(trace), Explorer(trace)
-    saved = pages[0].answer(
-        SavedFiltersTask(action="save", filter=SavedFilter(name="<b>&", text='"<script>"'))
-    )
+    filter_ = {"name": "<b>&", "text": '"<script>"'}
+    saved = ask(pages[0], "saved_filters", action="save", filter=filter_)
     assert [one.name for one in saved.filters] == ["<b>&"]
-    saved = pages[1].answer(SavedFiltersTask(action="rename", name="<b>&", to="plain"))
+    saved = ask(pages[1], "saved_filters", action="rename", name="<b>&", to="plain")
     assert saved.filters == (SavedFilter(name="plain", text='"<script>"'),)
-    assert pages[0].answer(SavedFiltersTask()) == saved
-    assert pages[0].answer(SavedFiltersTask(action="delete", name="plain")).filters == ()
-    with pytest.raises(TraceError):
-        pages[0].answer(SavedFiltersTask(action="save"))
+    assert ask(pages[0], "saved_filters") == saved
+    assert ask(pages[0], "saved_filters", action="delete", name="plain").filters == ()
+    assert isinstance(ask(pages[0], "saved_filters", action="save"), Problem)

@@ -14,7 +14,7 @@ from nbtools.core.background import run_in_background, wait_briefly
 from nbtools.core.errors import TraceError
 from nbtools.traces import load
 from nbtools.traces.explorer.explorer import Explorer
-from nbtools.traces.explorer.explorer_view import TraceFilter
+from nbtools.traces.explorer.saved_filters import SavedFilter
 from nbtools.traces.explorer.search import Search, SearchResult
 from nbtools.traces.explorer.timeline import Timeline
 from tests.traces.atif_logs import Called, write
@@ -86,7 +86,7 @@ def test_whatever_the_index_raises_reaches_those_who_wait_and_starts_no_second_t
     trace.searcher._words.close()  # as a disk that fails: no TraceError
     before = threading.active_count()
     for work in (
-        lambda: explorer.rows_under(TraceFilter(text="early")),
+        lambda: explorer.rows_under(SavedFilter(name="", text="early")),
         lambda: complete(search, "early"),
         search.finish,
     ):

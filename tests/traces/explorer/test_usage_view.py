@@ -9,20 +9,20 @@ from threading import Event
 import pytest
 
 from nbtools import traces
-from nbtools.traces.explorer import page_requests
+from nbtools.traces.explorer import log_answers
 from nbtools.traces.explorer.explorer import Explorer, open_trace
-from nbtools.traces.explorer.explorer_messages import (
-    OpenTask,
-    PageTask,
-    PositionTask,
-    TraceOpened,
-    TracePending,
-    TracePosition,
-)
-from nbtools.traces.explorer.explorer_view import TraceFilter, TracePage
+from nbtools.traces.explorer.explorer_messages import TraceOpened
+from nbtools.traces.explorer.saved_filters import SavedFilter
 from nbtools.traces.explorer.usage.strips import AXIS, MAX_BARS
-from nbtools.traces.explorer.usage.usage_messages import StripTask, TraceStrip, TraceUsage, UsageTask
+from nbtools.traces.explorer.usage.usage_messages import (
+    TraceStrip,
+    TraceStripParams,
+    TraceUsage,
+    TraceUsageParams,
+)
 from tests.browser.long_log import write_long_log
+from tests.traces.column_reader import rows
+from tests.traces.explorer.asking import ask, with_chip
 from tests.traces.recorded import LOGS, SAMPLES
 
 
@@ -31,7 +31,7 @@ def opened(name: str) -> Explorer:
 
 
 def strip(explorer: Explorer, mode: str) -> TraceStrip:
-    reply = explorer.answer(StripTask(mode=mode))  # type: ignore[arg-type]
+    reply = ask(explorer, "strip", mode=mode)
     assert isinstance(reply, TraceStrip)
     return reply
 
@@ -54,7 +54,7 @@ def test_bars_are_on_the_axis_and_stand_for_lines(name: str, mode: str) -> None:
 @pytest.mark.parametrize("name", LOGS)
 def test_every_log_has_a_breakdown_or_nothing(name: str) -> None:
     explorer = opened(name)
-    usage = explorer.answer(UsageTask())
+    usage = ask(explorer, "usage")
     assert isinstance(usage, TraceUsage)
     for table in usage.tables:
         assert table.rows
@@ -67,13 +67,11 @@ def test_every_log_has_a_breakdown_or_nothing(name: str) -> None:
 )
 def test_rows_of_the_breakdown_list_steps(name: str) -> None:
     explorer = opened(name)
-    usage = explorer.answer(UsageTask())
+    usage = ask(explorer, "usage")
     assert isinstance(usage, TraceUsage)
     listed = 0
     for row in (row for table in usage.tables for row in table.rows if row.chip):
-        page = explorer.answer(PageTask(filter=TraceFilter(chips=(row.chip,)), first=0, count=5))
-        assert isinstance(page, TracePage)
-        assert page.total
+        assert with_chip(explorer, row.chip)
         listed += 1
     assert listed > 2
 
@@ -90,17 +88,22 @@ def test_a_long_wait_is_shortened_and_says_so() -> None:
 def test_the_list_is_ordered_by_tokens_and_by_duration() -> None:
     explorer = opened("openhands/openhands_trajectory.json")
     for order in ("tokens", "duration"):
-        query = TraceFilter(order=order)
-        page = explorer.answer(PageTask(filter=query, first=0, count=500))
-        assert isinstance(page, TracePage)
-        assert sorted(line.line for line in page.lines) == list(range(explorer.size))
-        for place, line in enumerate(page.lines):
-            found = explorer.answer(PositionTask(filter=query, line=line.line))
-            assert isinstance(found, TracePosition)
-            assert found.number == place
-    tokens = explorer.answer(PageTask(filter=TraceFilter(order="tokens"), first=0, count=2))
-    assert isinstance(tokens, TracePage)
-    assert [line.right.partition(" · ")[0] for line in tokens.lines] == [
+        found = explorer.rows_under(SavedFilter(name="", order=order))
+        lines = [explorer.lines.line_by_row[id(row)] for row in found]
+        assert sorted(lines) == list(range(explorer.size))
+        requests = explorer.answers.requests
+        amounts = requests.tokens if order == "tokens" else requests.seconds
+        known = [amounts[line] for line in lines if line in amounts]
+        assert known == sorted(known, reverse=True)
+        assert all(line in amounts for line in lines[: len(known)])
+        rest = lines[len(known) :]
+        assert rest == sorted(rest)
+    reply, data = ask(explorer, "tokens", version=0)
+    tokens = rows(reply.block, data)
+    assert [
+        row["text"]
+        for row in sorted(tokens, key=lambda row: -row["tokens"] if row["tokens"] == row["tokens"] else 0)
+    ][:2] == [
         "5.9 k in, 1.0 k out",
         "6.0 k in (5.6 k cached), 44 out",
     ]
@@ -109,34 +112,34 @@ def test_the_list_is_ordered_by_tokens_and_by_duration() -> None:
 def test_a_step_names_the_tokens_of_its_request() -> None:
     explorer = opened("pi/made--tree.jsonl")
     (line,) = [line for line, row in enumerate(explorer.lines.rows) if getattr(row, "name", "") == "bash"]
-    step = explorer.answer(OpenTask(line=line))
+    step = ask(explorer, "open", line=line)
     assert isinstance(step, TraceOpened)
     assert step.foot.endswith("request: 1.3 k in (1.0 k cached), 50 out")
 
 
 def test_a_long_log_is_added_up_while_other_requests_are_answered(tmp_path: Path) -> None:
-    explorer = open_trace(write_long_log(tmp_path / "long.jsonl", 2 * page_requests.SHORT_LOG))
+    explorer = open_trace(write_long_log(tmp_path / "long.jsonl", 2 * log_answers.SHORT_LOG))
     busy = Event()
-    other = page_requests._THREAD.submit(busy.wait)  # as while another log is added up
+    other = log_answers._THREAD.submit(busy.wait)  # as while another log is added up
     try:
-        assert isinstance(explorer.answer(StripTask(mode="time")), TracePending)
-        assert isinstance(explorer.answer(UsageTask()), TracePending)
-        assert isinstance(explorer.answer(PageTask(filter=TraceFilter(), first=0, count=5)), TracePage)
+        waiting = explorer.methods.strip(TraceStripParams(explorer=explorer.id, mode="time"))
+        assert not waiting.done()
+        assert not explorer.methods.usage(TraceUsageParams(explorer=explorer.id)).done()
+        assert ask(explorer, "rows", version=0, first=0, count=5)
     finally:
         busy.set()
     assert other.result()
-    while isinstance(found := explorer.answer(StripTask(mode="time")), TracePending):
-        pass
-    assert found == explorer.answer(StripTask(mode="time"))
+    found = strip(explorer, "time")
+    assert found == waiting.result() == strip(explorer, "time")
     assert sum(bar.mark == "" for bar in found.bars) > MAX_BARS
 
 
 def test_the_overview_over_time_of_a_long_log_is_made_with_the_first_step_that_is_opened(
     tmp_path: Path,
 ) -> None:
-    log = write_long_log(tmp_path / "long.jsonl", 2 * page_requests.SHORT_LOG)
+    log = write_long_log(tmp_path / "long.jsonl", 2 * log_answers.SHORT_LOG)
     os.utime(log, (0, 0))
     explorer = open_trace(log)
-    assert isinstance(explorer.answer(OpenTask(line=0)), TraceOpened)
-    page_requests._THREAD.submit(bool).result()  # comes after what was begun before
-    assert isinstance(explorer.answer(StripTask(mode="time")), TraceStrip)
+    assert isinstance(ask(explorer, "open", line=0), TraceOpened)
+    log_answers._THREAD.submit(bool).result()  # comes after what was begun before
+    assert explorer.methods.strip(TraceStripParams(explorer=explorer.id, mode="time")).done()

@@ -9,9 +9,9 @@ import pytest
 from nbtools import traces
 from nbtools.traces import Trace, load
 from nbtools.traces.explorer.explorer import Explorer
-from nbtools.traces.explorer.explorer_messages import ShareTask
 from nbtools.traces.reviews.review import Review, review
 from nbtools.traces.sharing.page import ShareOptions, shared_page
+from tests.traces.explorer.asking import ask
 from tests.traces.reviews.logs import session
 from tests.traces.sharing.test_page import data_of, everything_in
 
@@ -45,7 +45,7 @@ def test_none_by_default(trace: Trace, tmp_path: Path) -> None:
     page, _ = shared_page(trace, ShareOptions())
     assert notes_in(page) == []
     assert "ana" not in everything_in(page).replace("language", "")
-    assert not any(chip["key"].startswith("review:") for chip in data_of(page)["chips"])
+    assert data_of(page)["facets"] == []
     assert "onerror" not in traces.share(trace, tmp_path / "a.html").read_text(encoding="utf-8")
 
 
@@ -63,9 +63,8 @@ def test_notes_are_shown_beside_their_steps_without_secrets(trace: Trace) -> Non
     assert "\u202e" not in texts[1]
     assert TOKEN not in everything_in(page)
     assert [secret.places for secret in removed if secret.shown.startswith("ghp_")] == [("2",)]
-    chips = {
-        chip["key"]: chip["lines"] for chip in data_of(page)["chips"] if chip["key"].startswith("review:")
-    }
+    (facet,) = data_of(page)["facets"]
+    chips = {choice["key"]: choice["lines"] for choice in facet["choices"]}
     assert chips == {"review:loop": [1, 2, 3], "review:note": [1]}
 
 
@@ -79,7 +78,7 @@ def test_python_writes_them_too(trace: Trace, tmp_path: Path) -> None:
 
 def test_the_preview_counts_them(trace: Trace) -> None:
     explorer = Explorer(trace)
-    plain, with_notes = (explorer.answer(ShareTask(notes=notes)) for notes in (False, True))
+    plain, with_notes = (ask(explorer, "share", notes=notes) for notes in (False, True))
     assert (plain.notes, with_notes.notes) == (3, 3)
     assert (len(plain.secrets), len(with_notes.secrets)) == (0, 1)
 

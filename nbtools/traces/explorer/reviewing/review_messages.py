@@ -12,7 +12,7 @@ from nbtools.traces.reviews.records import MAX_SPAN, MAX_TEXT
 MarkTone = Literal["pass", "fail", "defer", "label", "note", "signal"]
 
 
-class ReviewFields(Wire):
+class TraceReviewParams(Wire):
     """Reads or changes the review of the log, in the name of ``reviewer`` (empty: the default one).
 
     ``line`` … ``last`` are the lines to review (both inclusive), as numbered in ``version`` of the log; None
@@ -20,6 +20,7 @@ class ReviewFields(Wire):
     selected, ``label`` the record to withdraw or to sort.
     """
 
+    explorer: str
     action: Literal["read", "note", "label", "verdict", "sort", "withdraw", "undo"]
     reviewer: str = Field("", max_length=200)
     line: int | None = None
@@ -30,23 +31,6 @@ class ReviewFields(Wire):
     label: str = Field("", max_length=100)
     order: Literal["random", "stratified", "recorded"] = "random"
     seed: int = Field(0, ge=0, lt=2**31)
-
-
-class ReviewTask(ReviewFields):
-    """Reads or changes the review of the log."""
-
-    type: Literal["review"] = "review"
-
-
-class TraceReviewParams(ReviewFields):
-    """Reads or changes the review of the log, in the name of ``reviewer`` (empty: the default one).
-
-    ``line`` … ``last`` are the lines to review (both inclusive), as numbered in ``version`` of the log; None
-    for the whole session. ``value`` is a note's text, a code or a verdict, ``span`` a text that the person
-    selected, ``label`` the record to withdraw or to sort.
-    """
-
-    explorer: str
 
 
 class ReviewCode(Wire):
@@ -103,7 +87,6 @@ class TraceReview(Wire):
     signals are still looked for.  Lines are those of ``version`` of the log.
     """
 
-    type: Literal["review"] = "review"
     reviewer: str
     codes: tuple[ReviewCode, ...]
     labels: tuple[TraceLabel, ...]

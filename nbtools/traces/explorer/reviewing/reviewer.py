@@ -18,10 +18,10 @@ from nbtools.traces.explorer.reviewing.review_messages import (
     MarkTone,
     ReviewAgreement,
     ReviewCode,
-    ReviewFields,
     TraceLabel,
     TraceMark,
     TraceReview,
+    TraceReviewParams,
 )
 from nbtools.traces.explorer.timeline import Timeline
 from nbtools.traces.model import Call, Event, Session
@@ -116,7 +116,7 @@ class Reviewer:
         self._label_marks: dict[str, Sequence[TraceMark]] = {}
         self._marked: tuple[object, Mapping[str, Sequence[int]]] = (None, {})
 
-    def answer(self, task: ReviewFields) -> TraceReview:
+    def answer(self, task: TraceReviewParams) -> TraceReview:
         """Returns the review after a request. Raises ``TraceError``; then nothing was changed."""
         self._search.start()
         with self._lock:
@@ -178,7 +178,7 @@ class Reviewer:
 
     # --- changes
 
-    def _act(self, task: ReviewFields) -> str:
+    def _act(self, task: TraceReviewParams) -> str:
         review = review_of(self._trace)
         match task.action:
             case "read":
@@ -200,7 +200,7 @@ class Reviewer:
         label = record(self._where(task), task.value, task.span)
         return f"{_place(label)}: {_name(label)}."
 
-    def _toggle(self, task: ReviewFields) -> str:
+    def _toggle(self, task: TraceReviewParams) -> str:
         """Applies a code, or takes it back if the same lines have it from this reviewer already."""
         review, before = review_of(self._trace), {label.id for label in review_of(self._trace).labels}
         label = review.label(self._where(task), task.value, task.span)
@@ -215,7 +215,9 @@ class Reviewer:
             raise TraceError("This record is not in force any more.")
         return label
 
-    def _where(self, task: ReviewFields) -> Session | Call | Event | tuple[Call | Event, Call | Event] | None:
+    def _where(
+        self, task: TraceReviewParams
+    ) -> Session | Call | Event | tuple[Call | Event, Call | Event] | None:
         if task.line is None:
             return None
         first = self._row(task.line)
@@ -233,7 +235,7 @@ class Reviewer:
 
     # --- what there is
 
-    def _following(self, task: ReviewFields) -> int | None:
+    def _following(self, task: TraceReviewParams) -> int | None:
         """Returns the line to review next; in the recorded order the first one after the line of the task."""
         rows = review_of(self._trace).unreviewed(task.order, task.seed)
         lines = (line for row in rows if (line := self._lines.line_by_row.get(id(row))) is not None)

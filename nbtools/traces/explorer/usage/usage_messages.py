@@ -24,26 +24,6 @@ class TraceUsageParams(Wire):
     prices: bool = False
 
 
-class StripTask(Wire):
-    """Asks for the overview over time, or over the tokens of the requests."""
-
-    type: Literal["strip"] = "strip"
-    mode: StripMode
-
-
-class UsageTask(Wire):
-    """Asks where tokens, money and time went; with ``prices``, what the requests cost by price lists."""
-
-    type: Literal["usage"] = "usage"
-    prices: bool = False
-
-
-class SamplesTask(Wire):
-    """Asks how the samples of an evaluation ended; the reply is ``TraceUsage`` with one table."""
-
-    type: Literal["samples"] = "samples"
-
-
 class StripBar(Wire):
     """One bar, for the lines ``first`` … ``last`` of the log.
 
@@ -71,7 +51,6 @@ class StripTick(Wire):
 class TraceStrip(Wire):
     """An overview: ``lanes`` rows of bars with ``names``. ``note`` says why there are none, or not all."""
 
-    type: Literal["strip"] = "strip"
     mode: StripMode
     lanes: int = 1
     names: tuple[str, ...] = ()
@@ -105,6 +84,5 @@ class UsageTable(Wire):
 class TraceUsage(Wire):
     """The tables of tokens, money and time.  ``priced``: the costs are those of price lists."""
 
-    type: Literal["usage"] = "usage"
     tables: tuple[UsageTable, ...]
     priced: bool = False

@@ -8,8 +8,9 @@ from html.parser import HTMLParser
 import pytest
 
 import nbtools
-from nbtools.traces.explorer.explorer_view import TraceFact, TraceLine
+from nbtools.traces.explorer.explorer_view import TraceFact
 from nbtools.traces.explorer.export.static_html import MAX_LINES, UNFOLDED_LINES, trace_html, trace_text
+from nbtools.traces.explorer.line_style import StepLine
 from nbtools.traces.explorer.summary import Summary
 from tests.traces.explorer.samples import LOGS, sample
 
@@ -55,7 +56,7 @@ class Elements(HTMLParser):
         self.text += data
 
 
-def line(number: int, **fields: object) -> TraceLine:
+def line(number: int, **fields: object) -> StepLine:
     values = {
         "icon": "terminal",
         "name": "Bash",
@@ -64,14 +65,14 @@ def line(number: int, **fields: object) -> TraceLine:
         "tone": "done",
         "depth": 0,
     }
-    return TraceLine(**{"line": number, "number": str(number), **values, **fields})  # type: ignore[arg-type]
+    return StepLine(**{"line": number, "number": str(number), **values, **fields})  # type: ignore[arg-type]
 
 
-def html_of(summary: Summary, lines: Sequence[TraceLine]) -> str:
+def html_of(summary: Summary, lines: Sequence[StepLine]) -> str:
     return trace_html(summary, lines, [one.number for one in lines])
 
 
-def text_of(summary: Summary, lines: Sequence[TraceLine]) -> str:
+def text_of(summary: Summary, lines: Sequence[StepLine]) -> str:
     return trace_text(summary, lines, len(lines))
 
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from nbtools import traces
 from nbtools.traces.corpus import Corpus
 from nbtools.traces.explorer.explorer import Explorer
-from nbtools.traces.explorer.explorer_messages import SamplesTask
 from nbtools.traces.model import SampleResult
 from nbtools.traces.reviews.queue import outcome_of
+from tests.traces.explorer.asking import Problem, ask
 from tests.traces.readers.inspect.test_log import archive, document, sample, tool
 from tests.traces.recorded import SAMPLES
 
@@ -118,7 +118,7 @@ def test_hostile_results(record: dict[str, Any], tmp_path_factory: pytest.TempPa
     trace = traces.load(path)
     assert len(trace.samples) == 1
     assert len(trace.sql("select * from samples")) == 1
-    Explorer(trace).answer(SamplesTask()).model_dump_json()
+    assert not isinstance(ask(Explorer(trace), "samples"), Problem)
 
 
 def test_deep_and_long_values(load: Any, tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_the_explorer_lists_the_samples(load: Any) -> None:
         sample(tool("b", 1, "bash"), id_="<b>"),
     )
     explorer = Explorer(trace)
-    (table,) = explorer.answer(SamplesTask()).tables
+    (table,) = ask(explorer, "samples").tables
     assert [row.cells for row in table.rows] == [
         ("a", "1", "correct", "match: C", "", "", "7", ""),
         ("<b>", "1", "", "", "", "", "7", ""),
