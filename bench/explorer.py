@@ -2,8 +2,8 @@
 
 python bench/explorer.py [calls]
 
-In the kernel: from the rows to the picture, then what a page asks.  Bars: lines and picture in 500 ms, a page
-or a step in 50 ms, a search for words in 50 ms, for a part of a word in 300 ms, the index in 10 s.
+In the kernel: from the rows to the picture, then what a page asks.  Bars: lines and picture in 500 ms, the
+first screen of rows in 100 ms, 25,000 further ones in 250 ms, a step in 50 ms, a search for words in 50 ms, for a part of a word in 300 ms, the index in 10 s.
 bench/explorer_page.py measures the browser.
 """
 
@@ -13,6 +13,7 @@ import json
 import sys
 import tempfile
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,9 +21,12 @@ from typing import Any
 from report import Figure, table
 
 from nbtools import open_trace
+from nbtools.core.methods import respond
 from nbtools.traces import stream
 from nbtools.traces.explorer.explorer import Explorer
+from nbtools.traces.explorer.page_methods import MAX_ROWS as STRETCH
 from nbtools.traces.explorer.registry import EXPLORERS
+from nbtools.traces.explorer.row_messages import TraceRowsParams
 from nbtools.traces.model import Call
 
 SAMPLES = Path(__file__).resolve().parents[1] / "tests" / "traces" / "samples" / "claude-code"
@@ -102,28 +106,44 @@ def milliseconds(run: Callable[[], object]) -> float:
     return (time.perf_counter() - start) * 1e3
 
 
-def asking(explorer: Explorer, **task: Any) -> Callable[[], object]:
-    """Returns a function that requests what a page requests, up to the JSON that is sent."""
-    request = {"id": 1, "explorer": explorer.id, "task": task}
-    return lambda: EXPLORERS.respond(request).model_dump_json()
+def asking(explorer: Explorer, method: str, **params: Any) -> Callable[[], object]:
+    """Returns a function that calls a method as a page does, up to the JSON and the bytes that are sent."""
+    message = {"id": 1, "method": f"trace.{method}", "params": {"explorer": explorer.id, **params}}
+
+    def ask() -> int:
+        sent: list[tuple[dict[str, Any], Any]] = []
+        respond(EXPLORERS.find(explorer.id), message, lambda *answer: sent.append(answer))
+        while "pending" in sent[-1][0]:
+            time.sleep(0.001)
+        reply, buffers = sent[-1]
+        assert "result" in reply, reply
+        return len(json.dumps(reply)) + sum(map(len, buffers))
+
+    return ask
 
 
-def pages(explorer: Explorer, **wanted: Any) -> list[float]:
-    """Returns the milliseconds of pages of 200 lines, from all over the filtered log;
-    the first includes the filtering.
+def rows_of(explorer: Explorer) -> tuple[float, list[float], int, float]:
+    """Returns the milliseconds of the first screen and of each further stretch, the bytes of all rows, and
+    the bytes of each after compression, as they go over the network.
     """
-    last = len(explorer.lines)
-    return [
-        milliseconds(asking(explorer, type="page", filter=wanted, first=last * n // 20, count=200))
-        for n in range(10)
-    ]
+    first, *rest = [(0, 2_000), *((at, STRETCH) for at in range(2_000, explorer.size, STRETCH))]
+    sizes: list[int] = []
+    taken: list[float] = []
+    for at, count in (first, *rest):
+        ask = asking(explorer, "rows", version=0, first=at, count=count)
+        taken.append(milliseconds(lambda ask=ask: sizes.append(ask())))  # type: ignore[misc]
+    _, (data,) = explorer.methods.rows(
+        TraceRowsParams(explorer=explorer.id, version=0, first=0, count=STRETCH)
+    )
+    compressed = len(zlib.compress(data, 1)) / max(1, min(explorer.size, STRETCH))
+    return taken[0], taken[1:], sum(sizes), compressed
 
 
 def opened(explorer: Explorer) -> list[float]:
     """After the first, with which our tools are loaded."""
-    milliseconds(asking(explorer, type="open", line=0))
+    milliseconds(asking(explorer, "open", line=0))
     count = len(explorer.lines)
-    return [milliseconds(asking(explorer, type="open", line=count * n // STEPS)) for n in range(STEPS)]
+    return [milliseconds(asking(explorer, "open", line=count * n // STEPS)) for n in range(STEPS)]
 
 
 def in_kernel(log: Path) -> Explorer:
@@ -135,9 +155,11 @@ def in_kernel(log: Path) -> Explorer:
         fresh = Explorer(explorer.trace, log=str(log))
         pictures.append(milliseconds(fresh.bundle))
     explorer = fresh
-    listed = {name: pages(explorer, **wanted) for name, wanted in _FILTERS.items()}
+    first, stretches, size, compressed = rows_of(explorer)
     steps = opened(explorer)
-    added = {name: milliseconds(lambda task=task: complete(explorer, task)) for name, task in _USAGE.items()}
+    added = {
+        name: milliseconds(asking(explorer, method, **params)) for name, (method, params) in _USAGE.items()
+    }
     processor = time.process_time()
     indexed = milliseconds(lambda: explorer.trace.search(COMMON))
     processor = (time.process_time() - processor) * 1e3
@@ -145,7 +167,11 @@ def in_kernel(log: Path) -> Explorer:
         f"Looking at {len(explorer.trace.calls):,} calls ({len(explorer.lines):,} steps)",
         [
             Figure("lines and picture", pictures, "ms", "≤ 500 ms"),
-            *(Figure(f"page: {name}", taken, "ms", "≤ 50 ms") for name, taken in listed.items()),
+            Figure("rows: first screen", [first], "ms", "≤ 100 ms"),
+            Figure(f"rows: {STRETCH:,} further ones", stretches, "ms", "≤ 250 ms"),
+            Figure("rows: bytes of each", [size / explorer.size], "B", "≤ 170 B"),
+            Figure("… compressed", [compressed], "B"),
+            Figure("rows: all, of the time to load the log", [100 * (first + sum(stretches)) / loaded], "%"),
             Figure("step opened", steps, "ms", "≤ 50 ms"),
             *(
                 Figure(f"search: {text}", searched(explorer, text), "ms", "≤ 50 ms")
@@ -165,23 +191,11 @@ def searched(explorer: Explorer, text: str) -> list[float]:
     return [milliseconds(lambda: explorer.trace.search(text, CALLS)) for _ in range(ROUNDS)]
 
 
-def complete(explorer: Explorer, task: dict[str, str]) -> None:
-    """Asks until the answer has been computed."""
-    while '"pending"' in str(asking(explorer, **task)()):
-        pass
-
-
-_USAGE = {
-    "overview by time": {"type": "strip", "mode": "time"},
-    "overview by tokens": {"type": "strip", "mode": "tokens"},
-    "usage": {"type": "usage"},
-}
-_FILTERS: dict[str, dict[str, Any]] = {
-    "everything": {},
-    "failed": {"chips": ["end:failed"]},
-    "edits": {"chips": ["kind:edits"]},
-    "one tool": {"chips": ["tool:Bash"]},
-    "a stretch, folded": {"first": 1_000, "last": CALLS, "folded": (3, 10, 5_000)},
+_USAGE: dict[str, tuple[str, dict[str, Any]]] = {
+    "tokens of all rows": ("tokens", {"version": 0}),
+    "overview by time": ("strip", {"mode": "time"}),
+    "overview by tokens": ("strip", {"mode": "tokens"}),
+    "usage": ("usage", {}),
 }
 
 

@@ -22,12 +22,15 @@ import psutil
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from nbtools import traces
+from nbtools.traces.explorer.explorer import Explorer
+from nbtools.traces.explorer.row_messages import TraceFollowParams
 from nbtools.traces.model import Call
 from tests.traces.test_generated import chain
 
 IDLE_SECONDS = 10
 APPENDED = 2_000
 LATENCIES = 20
+UPDATES = 10
 _OUTPUT = b"x" * 6_000
 
 
@@ -50,6 +53,7 @@ def main(megabytes: int) -> None:
         )
         time.sleep(3 * first)  # the rest after reading a log as a whole
         grow(trace, path, lines, process)
+        page(trace, path, lines)
         idle(path, process)
         latency(path, lines)
 
@@ -69,6 +73,25 @@ def grow(trace: traces.Trace, path: Path, lines: object, process: psutil.Process
     grown = (process.memory_info().rss - before) / (1 << 20)
     print(
         f"{kept:,} calls appended one by one: {1e3 * median(costs):.1f} ms an update, memory {grown:+.1f} MB"
+    )
+
+
+def page(trace: traces.Trace, path: Path, lines: object) -> None:
+    """Prints what an update by one call costs for the page of an explorer, and what is sent to it."""
+    explorer = Explorer(trace)
+    version, costs, sizes = explorer.view().version, [], []
+    for _ in range(UPDATES):
+        append(path, list(islice(lines, 2)))  # type: ignore[call-overload]
+        time.sleep(max(0.1, 2 * max(costs, default=1.0)))  # as long as an explorer rests
+        params = TraceFollowParams(explorer=explorer.id, version=version)
+        started = time.perf_counter()
+        reply, buffers = explorer.methods.follow(params)
+        costs.append(time.perf_counter() - started)
+        assert reply.version > version, "an update read nothing"
+        version = reply.version
+        sizes.append(len(reply.model_dump_json()) + sum(map(len, buffers)))
+    print(
+        f"page of {explorer.size:,} rows: {1e3 * median(costs):.0f} ms an update, {median(sizes) / 1e3:.1f} kB"
     )
 
 
