@@ -39,11 +39,6 @@ class LineRequests:
         request = requests[place] if place >= 0 else None
         return request if request is not None and row.seq <= (request.last or -1) else None
 
-    def text_at(self, line: int) -> str:
-        """Returns the tokens of the request that begins at the line; empty where none does."""
-        request = self.by_line.get(line)
-        return "" if request is None else tokens_text(request)
-
     @property
     def count(self) -> int:
         return sum(request.scope != "rest" for request in self._trace.usage)
