@@ -109,14 +109,17 @@ class PageMethods:
         return TraceFacets(version=self._explorer.version, facets=tuple(added))
 
     @method("trace.tokens")
-    def tokens(self, params: TraceVersionParams) -> tuple[TraceTokens, Buffers]:
+    def tokens(self, params: TraceVersionParams) -> Future[tuple[TraceTokens, Buffers]]:
         """Returns the tokens of the requests of all lines."""
         answers = self._answers(params.version)
+        return self._explorer.answers.in_background(lambda: self._tokens(params.version, answers))
+
+    @gc_paused()
+    def _tokens(self, version: int, answers: LogAnswers | None) -> tuple[TraceTokens, Buffers]:
         if answers is not None:
-            with gc_paused():
-                block, data = token_block(answers.lines, answers.requests)
-            if answers is self._answers(params.version):
-                return TraceTokens(version=params.version, block=block), (data,)
+            block, data = token_block(answers.lines, answers.requests)
+            if answers is self._answers(version):
+                return TraceTokens(version=version, block=block), (data,)
         return TraceTokens(version=self._explorer.version), ()
 
     @method("trace.search")

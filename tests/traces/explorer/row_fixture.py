@@ -31,7 +31,7 @@ def fixture() -> dict[str, Any]:
     about = {"explorer": explorer.id, "version": 0}
     replies: dict[str, Any] = {}
     listed, data = explorer.methods.rows(TraceRowsParams(**about, first=0, count=2_000))
-    tokens, more = explorer.methods.tokens(TraceVersionParams(**about))
+    tokens, more = explorer.methods.tokens(TraceVersionParams(**about)).result()
     for name, reply, (buffer,) in (("rows", listed, data), ("tokens", tokens, more)):
         assert reply.block
         replies[name] = {

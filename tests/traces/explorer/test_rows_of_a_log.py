@@ -113,7 +113,7 @@ def test_a_page_with_another_version_gets_no_rows(explorer: Explorer) -> None:
     about = {"explorer": explorer.id, "version": 7}
     listed, data = explorer.methods.rows(TraceRowsParams(**about, first=0, count=5))
     assert (listed.version, listed.total, listed.block, data) == (0, 133, None, ())
-    tokens, data = explorer.methods.tokens(TraceVersionParams(**about))
+    tokens, data = explorer.methods.tokens(TraceVersionParams(**about)).result()
     assert (tokens.version, tokens.block, data) == (0, None, ())
     hits, data = explorer.methods.search(TraceSearchParams(**about, text="test"))
     assert (hits.version, hits.block, data) == (0, None, ())
@@ -123,7 +123,7 @@ def test_a_page_with_another_version_gets_no_rows(explorer: Explorer) -> None:
 
 def test_the_tokens_of_a_request_are_at_the_line_where_its_answer_begins(explorer: Explorer) -> None:
     params = TraceVersionParams(explorer=explorer.id, version=0)
-    reply, (data,) = explorer.methods.tokens(params)
+    reply, (data,) = explorer.methods.tokens(params).result()
     assert reply.block
     read = columns(reply.block, data)
     assert len(read["tokens"]) == len(explorer.lines)

@@ -12,6 +12,7 @@ from nbtools import traces
 from nbtools.traces.explorer import log_answers
 from nbtools.traces.explorer.explorer import Explorer, open_trace
 from nbtools.traces.explorer.explorer_messages import TraceOpened
+from nbtools.traces.explorer.row_messages import TraceVersionParams
 from nbtools.traces.explorer.saved_filters import SavedFilter
 from nbtools.traces.explorer.usage.strips import AXIS, MAX_BARS
 from nbtools.traces.explorer.usage.usage_messages import (
@@ -125,11 +126,14 @@ def test_a_long_log_is_added_up_while_other_requests_are_answered(tmp_path: Path
         waiting = explorer.methods.strip(TraceStripParams(explorer=explorer.id, mode="time"))
         assert not waiting.done()
         assert not explorer.methods.usage(TraceUsageParams(explorer=explorer.id)).done()
+        tokens = explorer.methods.tokens(TraceVersionParams(explorer=explorer.id, version=0))
+        assert not tokens.done()
         assert ask(explorer, "rows", version=0, first=0, count=5)
     finally:
         busy.set()
     assert other.result()
     found = strip(explorer, "time")
+    assert tokens.result()[0].block
     assert found == waiting.result() == strip(explorer, "time")
     assert sum(bar.mark == "" for bar in found.bars) > MAX_BARS
 
