@@ -32,8 +32,9 @@ from nbtools.notebook.channel import CHANNEL_TARGET
 from nbtools.notebook.forms.requests import Forms
 from nbtools.notebook.open_notebooks import FrontendNotebooks
 from nbtools.notebook.state import state_messages as state
-from nbtools.notebook.state.comm import STATE_TARGET
-from nbtools.notebook.traces.log_tabs import LOG_TARGET
+from nbtools.notebook.state.comm import LOADED_EVENT, UNLOADED_EVENT, Follower
+from nbtools.notebook.state.requests import Page
+from nbtools.notebook.traces.log_tabs import LogTabs
 from nbtools.traces.columns import ColumnBlock
 from nbtools.traces.comparison import comparison_messages as comparison
 from nbtools.traces.comparison.view import ComparisonDisplay
@@ -288,7 +289,7 @@ COMPARISON_PARAMS = (
     comparison.OpenRunParams,
     comparison.CompareWithParams,
 )
-TRACES = (TraceView, trace.LogAnswer)
+TRACES = (TraceView,)
 QUESTIONS = (approval.QuestionData, approval.WidgetReply)
 FORMATS = (
     Format(
@@ -327,8 +328,8 @@ FORMATS = (
         "nbtools/traces/explorer/explorer_messages.py",
         "labextension/src/explorer/model.ts",
         TRACES,
-        (trace.LogRequest,),
-        {"TRACE_MIME": TRACE_MIME, "LOG_TARGET": LOG_TARGET},
+        (),
+        {"TRACE_MIME": TRACE_MIME},
         "import * as parse from '../shared/parse.js';\nimport { parseCard, type Card, type Span } from"
         " '../cards/model.js';\nimport { parseColumnBlock, type ColumnBlock } from"
         " '../shared/columns_model.js';\nimport { parseFoundSessions, parseSessionRows, parseSessionsView,"
@@ -344,6 +345,7 @@ FORMATS = (
         ),
         {
             "TRACE_METHODS": (PageMethods,),
+            "LOG_METHODS": (LogTabs,),
             "SESSION_METHODS": (SessionList,),
             "COMPARISON_METHODS": (ComparisonDisplay,),
         },
@@ -399,13 +401,18 @@ FORMATS = (
     Format(
         "nbtools/notebook/state/state_messages.py",
         "labextension/src/panel/model.ts",
-        (state.StateMessage,),
-        (state.StateRequest,),
-        {"STATE_TARGET": STATE_TARGET},
+        (state.KernelState,),
+        (),
+        {
+            "STATE_EVENT": state.STATE_EVENT,
+            "LOADED_EVENT": LOADED_EVENT,
+            "UNLOADED_EVENT": UNLOADED_EVENT,
+        },
         "import * as parse from '../shared/parse.js';\n"
-        "import { parseQuestionData, type AnswerMessage, type QuestionData } "
+        "import { parseQuestionData, type QuestionData } "
         "from '../approval/model.js';\nimport { parseCard, type Card } from '../cards/model.js';\n",
         frozenset((*schemas(CALLS), *schemas((*QUESTIONS, approval.AnswerMessage)))),
+        owners={"STATE_METHODS": (Follower, Page)},
     ),
 )
 

@@ -87,6 +87,11 @@ def respond(target: Any, message: Any, send: Send) -> None:
 
     Never raises, except what ``send`` raises.  A message without an id gets no answer.
     """
+    respond_with(lambda: target, message, send)
+
+
+def respond_with(find: Callable[[], Any], message: Any, send: Send) -> None:
+    """Answers like ``respond``, with the target that ``find`` returns."""
     if not isinstance(message, dict) or not isinstance(message.get("id"), int):
         return
     identity = message["id"]
@@ -101,6 +106,8 @@ def respond(target: Any, message: Any, send: Send) -> None:
             if isinstance(result, tuple):
                 result, buffers = result
             reply = {"result": None if result is None else result.model_dump(mode="json")}
+        except _Gone:
+            reply = {"gone": True}
         except NbtoolsError as error:
             reply = {"problem": str(error)}
         except Exception as error:  # noqa: BLE001 - the page waits for an answer, so a bug is reported there
@@ -108,10 +115,11 @@ def respond(target: Any, message: Any, send: Send) -> None:
             reply = {"problem": problem}
         send({"id": identity, **reply}, buffers)
 
-    if target is None:
-        send({"id": identity, "gone": True}, ())
-    else:
-        answer(lambda: _call(target, message))
+    answer(lambda: _call(find(), message))
+
+
+class _Gone(Exception):  # noqa: N818 - a message, not a failure
+    """The kernel does not have what the method is about."""
 
 
 def _answer_later(
@@ -127,6 +135,8 @@ def _call(target: Any, message: Mapping[str, Any]) -> Any:
     """Validates the parameters and calls the method.
     Raises ``NbtoolsError`` if the page asks for what this kernel does not offer.
     """
+    if target is None:
+        raise _Gone
     name = message.get("method")
     owner = type(target)
     methods = methods_of(owner)  # type: ignore[arg-type]  # mypy does not know that classes are hashable

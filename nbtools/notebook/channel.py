@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from pydantic import BaseModel
 
 from nbtools.core.browser import received
-from nbtools.core.methods import respond
+from nbtools.core.methods import respond_with
 from nbtools.notebook.subshells import answer_on_subshell
 
 CHANNEL_TARGET = "nbtools"
@@ -30,7 +30,15 @@ class PageChannel:
     def receive(self, message: Any) -> None:
         data = received(message["content"].get("data")) or {}
         if "method" in data:
-            respond(_target(self, data), data, self._send)
+            respond_with(lambda: _target(self, data), data, self._send)
+
+    def notify(self, event: str, params: BaseModel | None = None) -> None:
+        """Sends an event to this page."""
+        self._send(_event(event, params), ())
+
+    def on_close(self, callback: Callable[[], object]) -> None:
+        """Calls ``callback`` when the page closes the comm.  A page that is lost does not."""
+        self._comm.on_close(lambda _: callback())
 
     def _send(self, data: dict[str, Any], buffers: Sequence[bytes]) -> None:
         self._comm.send(data, buffers=list(buffers))
@@ -71,9 +79,12 @@ def broadcast(event: str, params: BaseModel | None = None) -> Callable[[], None]
     """
     import comm  # noqa: PLC0415 - only available in a kernel
 
-    data = {"event": event, "params": {} if params is None else params.model_dump(mode="json")}
-    close: Callable[[], None] = comm.create_comm(target_name=CHANNEL_TARGET, data=data).close
+    close: Callable[[], None] = comm.create_comm(target_name=CHANNEL_TARGET, data=_event(event, params)).close
     return close
+
+
+def _event(name: str, params: BaseModel | None) -> dict[str, Any]:
+    return {"event": name, "params": {} if params is None else params.model_dump(mode="json")}
 
 
 def _on_open(comm: Any, message: Any) -> None:

@@ -7,7 +7,7 @@ import { hasComms } from '../live_cells/busy_kernel.js';
 import { cardsOf } from '../live_cells/card_methods.js';
 import { ENDING_STATUSES, type Kernel } from '../live_cells/kernel_channel.js';
 import { AGENT_MIME } from '../agent/model.js';
-import { STATE_TARGET } from '../panel/model.js';
+import { CHANNEL_TARGET } from '../shared/methods.js';
 import { GROUP_MIME, MIME, type Card } from './model.js';
 
 const WIDGET_MIME = 'application/vnd.jupyter.widget-view+json';
@@ -72,7 +72,7 @@ export class StaleCards {
     if (ids.length === 0 || !kernel?.handleComms || kernel.connectionStatus !== 'connected') {
       return;
     }
-    const isLoaded = await hasComms(kernel, STATE_TARGET).catch(() => false); // the kernel has restarted or ended
+    const isLoaded = await hasComms(kernel, CHANNEL_TARGET).catch(() => false); // the kernel has restarted or ended
     if (isLoaded && !kernel.isDisposed) {
       await show(kernel, ids.slice(-MAX_FINISHED));
     }

@@ -1,14 +1,16 @@
 import type { JupyterFrontEnd } from '@jupyterlab/application';
 import type { Session } from '@jupyterlab/services';
 import type { TranslationBundle } from '@jupyterlab/translation';
-import type { JSONObject } from '@lumino/coreutils';
-import { ENDING_STATUSES, type Kernel, waitForSubshell } from '../live_cells/kernel_channel.js';
-import { tryParse } from '../shared/parse.js';
-import { LOG_TARGET, parseLogAnswer, type LogAnswer } from './model.js';
+import { type Kernel, kernelChannel } from '../live_cells/kernel_channel.js';
+import { Client, type RequestError } from '../shared/channel.js';
+import { LOG_METHODS, type OpenedLogs } from './model.js';
 
 /** Path of the session, in the folder that the server serves, so that the kernel's working directory is that folder.  No file has it. */
 const PATH = 'nbtools-agent-logs';
 const REGISTER = 'from nbtools.notebook.traces import log_tabs; log_tabs.register()';
+
+/** What was opened, or what is wrong. */
+export type LogAnswer = OpenedLogs & { readonly problem: string };
 
 /** The kernel cannot open logs; the message says why, and what to do. */
 export class NoLogKernel extends Error {}
@@ -46,21 +48,20 @@ export class LogSession {
   /** Opens one log at a step, if it is not empty, or compares several; paths are relative to the server's root folder.  Rejects with `NoLogKernel`. */
   async open(logs: readonly string[], step: string): Promise<LogAnswer> {
     const kernel = await this.kernel();
-    const comm = kernel.createComm(LOG_TARGET);
-    await waitForSubshell(kernel, comm);
-    return new Promise<LogAnswer>((resolve, reject) => {
-      const fail = () => reject(new NoLogKernel(this.trans.__('The kernel ended before it had opened the log.')));
-      const onStatus = (_: unknown, status: string) => ENDING_STATUSES.includes(status) && fail();
-      kernel.statusChanged.connect(onStatus);
-      comm.onClose = fail;
-      comm.onMsg = ({ content }) => {
-        kernel.statusChanged.disconnect(onStatus);
-        const answer = tryParse(parseLogAnswer, (content.data as JSONObject)['answer']);
-        answer ? resolve(answer) : reject(new NoLogKernel(this.trans.__('The kernel has another version of nbtools than this page.')));
-        comm.close();
-      };
-      comm.open({ request: { logs: [...logs], step } });
-    });
+    const methods = new Client(() => kernelChannel(kernel), LOG_METHODS);
+    try {
+      return { ...(await methods.request('logs.open', { logs, step })), problem: '' };
+    } catch (error) {
+      const { reason, message } = error as RequestError;
+      if (reason === 'problem') {
+        return { view: null, sessions: null, comparison: null, problem: message };
+      }
+      throw new NoLogKernel(
+        reason === 'gone'
+          ? this.trans.__('The kernel ended before it had opened the log.')
+          : this.trans.__('The kernel has another version of nbtools than this page.')
+      );
+    }
   }
 
   /** Returns the running kernel; starts one if there is none or it has ended.  Rejects with `NoLogKernel`, also if nobody uses it. */

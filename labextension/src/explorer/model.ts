@@ -7,12 +7,11 @@ import { parseFoundSessions, parseSessionRows, parseSessionsView, type SessionsV
 import { parseComparedOutcomes, parseComparedRows, parseComparisonView, type ComparisonView } from '../comparison/model.js';
 
 export const TRACE_MIME = 'application/vnd.nbtools.trace.v1+json';
-export const LOG_TARGET = 'nbtools_logs';
 
 /** Asks a kernel of log tabs to open one log, or to compare several; none: for the list of all sessions.
 
 A log is a path relative to the kernel's working directory, or ``session:`` and the id of a listed session. ``step`` is the number of the step at which a single log begins. */
-export interface LogRequest {
+export interface LogParams {
   readonly logs: readonly string[];
   readonly step: string;
 }
@@ -673,21 +672,7 @@ export const parseTraceUsage: parse.Parser<TraceUsage> = parse.record<TraceUsage
   priced: parse.otherwise(parse.flag, false),
 });
 
-/** The view of one log, the comparison of several, the list of all sessions, or what is wrong. */
-export interface LogAnswer {
-  readonly view: TraceView | null;
-  readonly sessions: SessionsView | null;
-  readonly comparison: ComparisonView | null;
-  readonly problem: string;
-}
-export const parseLogAnswer: parse.Parser<LogAnswer> = parse.record<LogAnswer>({
-  view: parse.otherwise(parse.nullable(parseTraceView), null),
-  sessions: parse.otherwise(parse.nullable(parseSessionsView), null),
-  comparison: parse.otherwise(parse.nullable(parseComparisonView), null),
-  problem: parse.otherwise(parse.text, ''),
-});
-
-/** The view of one session that was opened, of the comparison of several, or of the list of sessions. */
+/** The view of one log that was opened, of the comparison of several, or of the list of sessions. */
 export interface OpenedLogs {
   readonly view: TraceView | null;
   readonly comparison: ComparisonView | null;
@@ -750,6 +735,10 @@ export const TRACE_METHODS = {
   'trace.strip': parseTraceStrip,
   'trace.tokens': parseTraceTokens,
   'trace.usage': parseTraceUsage,
+};
+
+export const LOG_METHODS = {
+  'logs.open': parseOpenedLogs,
 };
 
 export const SESSION_METHODS = {

@@ -10,19 +10,27 @@ export type Comm = ReturnType<Kernel['createComm']>;
 const SUBSHELL_TIMEOUT = 1000;
 export const ENDING_STATUSES: readonly string[] = ['restarting', 'autorestarting', 'terminating', 'dead'];
 
-/** The open channels of this page, by the ids of their kernels. */
-const channels = new Map<string, KernelChannel>();
+/** What a page sends to itself when the kernel has closed a channel, or has ended. */
+export const CLOSED_EVENT = 'closed';
+
+/** The open channels of this page: those of connections, and the last ones by the ids of their kernels. */
+const channels = new WeakMap<Kernel, KernelChannel>();
+const lastChannels = new Map<string, KernelChannel>();
 
 /**
- * Returns the channel to a kernel.  It stays open, and is used by all notebooks of the kernel: of several connections to a kernel,
- * JupyterLab lets only one handle comms.  After the kernel has closed it, because it has no nbtools, or has ended, another one is opened.
+ * Returns the channel to a kernel; it stays open.  After the kernel has closed it, because it has no nbtools, or has ended, another one is opened.
+ *
+ * Of several connections to a kernel, JupyterLab lets only one handle comms: the others use its channel.
  */
 export function kernelChannel(kernel: Kernel | null | undefined): Channel {
-  const existing = channels.get(kernel?.id ?? '');
-  if (existing) {
-    return existing;
+  if (!kernel) {
+    return NO_CHANNEL;
   }
-  return !kernel || kernel.isDisposed || !kernel.handleComms ? NO_CHANNEL : new KernelChannel(kernel);
+  const opened = channels.get(kernel);
+  if (opened) {
+    return opened;
+  }
+  return kernel.isDisposed || !kernel.handleComms ? (lastChannels.get(kernel.id) ?? NO_CHANNEL) : new KernelChannel(kernel);
 }
 
 /** Called with what comes with an event. */
@@ -66,15 +74,16 @@ class KernelChannel extends MessageExchange {
     super();
     this.comm = kernel.createComm(CHANNEL_TARGET);
     this.comm.onMsg = ({ content, buffers }) => void (this.receive(content.data, buffers ?? []) || notify(kernel, content.data));
-    this.comm.onClose = this.onEnd;
+    this.comm.onClose = this.onClose;
     kernel.statusChanged.connect(this.onStatus, this);
-    kernel.disposed.connect(this.onEnd, this);
+    kernel.disposed.connect(this.end, this);
     window.addEventListener('pagehide', this.onPageHide);
-    channels.set(kernel.id, this);
+    channels.set(kernel, this);
+    lastChannels.set(kernel.id, this);
     this.ready = kernelInfo(kernel)
       .then(() => waitForSubshell(kernel, this.comm))
       .then(() => this.comm.open());
-    this.ready.catch(this.onEnd);
+    this.ready.catch(this.onClose);
   }
 
   protected async send(message: object): Promise<unknown> {
@@ -84,20 +93,30 @@ class KernelChannel extends MessageExchange {
 
   private onStatus(_: Kernel, status: Kernel['status']): void {
     if (ENDING_STATUSES.includes(status)) {
-      this.onEnd();
+      this.onClose();
     }
   }
 
-  private readonly onEnd = (): void => {
-    if (channels.get(this.kernel.id) === this) {
-      channels.delete(this.kernel.id);
+  /** The kernel has closed the comm, or has ended.  Another connection to it has a channel of its own, so the end of this one says nothing. */
+  private readonly onClose = (): void => {
+    this.end();
+    notify(this.kernel, { event: CLOSED_EVENT });
+  };
+
+  private end(): void {
+    if (channels.get(this.kernel) !== this) {
+      return; // it has ended before
+    }
+    channels.delete(this.kernel);
+    if (lastChannels.get(this.kernel.id) === this) {
+      lastChannels.delete(this.kernel.id);
     }
     this.kernel.statusChanged.disconnect(this.onStatus, this);
-    this.kernel.disposed.disconnect(this.onEnd, this);
+    this.kernel.disposed.disconnect(this.end, this);
     window.removeEventListener('pagehide', this.onPageHide);
     this.comm.dispose();
     this.failAll();
-  };
+  }
 
   /** Says that the page goes: otherwise the kernel keeps the comm. */
   private readonly onPageHide = (): void => {

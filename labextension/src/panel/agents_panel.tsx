@@ -114,7 +114,9 @@ export class AgentsPanel extends SidePanel {
     [...this.started].filter(kernel => !loaded.includes(kernel)).forEach(kernel => this.started.delete(kernel));
     for (const kernel of loaded.filter(one => !this.started.has(one))) {
       this.started.add(kernel);
-      this.context.states.send(kernel, { type: 'start' }).catch(() => this.started.delete(kernel));
+      this.context.states
+        .request(kernel)('panel.start', {})
+        .catch(() => this.started.delete(kernel));
     }
   }
 }

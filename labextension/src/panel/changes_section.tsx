@@ -55,7 +55,7 @@ function Change({ kernel, change, isLast, context }: ChangeProps): JSX.Element {
   const count = others.length + change.more;
   const name = first ? first.path : change.tool;
   const undone = change.undone_by !== '';
-  const undo = () => send(context, kernel, { type: 'undo', call: undone ? change.undone_by : change.id, later: false });
+  const undo = () => send(context, kernel, 'panel.undo', { call: undone ? change.undone_by : change.id, later: false });
   return (
     <li className="nbtools-row" data-undone={undone || undefined}>
       <div className="nbtools-summary">
@@ -83,7 +83,7 @@ function Change({ kernel, change, isLast, context }: ChangeProps): JSX.Element {
             label={trans.__('Undo to here…')}
             title={trans.__('Undo this change and all later ones')}
             name={trans.__('Undo to the change of %1', name)}
-            onClick={() => send(context, kernel, { type: 'undo', call: change.id, later: true })}
+            onClick={() => send(context, kernel, 'panel.undo', { call: change.id, later: true })}
           />
         )}
       </div>
@@ -106,7 +106,7 @@ function sum(change: FileChange, field: 'added' | 'removed'): number | null {
 /** Opens the diff of a change in a tab of the main area; a diff that is open already is updated. */
 async function showDiff(context: PanelContext, kernel: KnownKernel, change: FileChange, name: string): Promise<void> {
   const { app, trans } = context;
-  const reply = await send(context, kernel, { type: 'diff', call: change.id });
+  const reply = await send(context, kernel, 'panel.diff', { call: change.id });
   if (!reply?.diff) {
     return;
   }

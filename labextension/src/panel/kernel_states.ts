@@ -3,10 +3,14 @@ import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import type { Kernel as KernelAPI } from '@jupyterlab/services';
 import { Signal } from '@lumino/signaling';
 import { hasComms } from '../live_cells/busy_kernel.js';
-import { ENDING_STATUSES, type Kernel } from '../live_cells/kernel_channel.js';
-import type { FollowedKernel, IKernelStates } from '../shared/tokens.js';
-import { STATE_TARGET, type StateReply, type StateRequest } from './model.js';
+import { CLOSED_EVENT, ENDING_STATUSES, type Kernel, onEvent } from '../live_cells/kernel_channel.js';
+import { RequestError } from '../shared/channel.js';
+import { CHANNEL_TARGET } from '../shared/methods.js';
+import type { FollowedKernel, IKernelStates, StateMethod } from '../shared/tokens.js';
+import { LOADED_EVENT, STATE_EVENT, UNLOADED_EVENT } from './model.js';
 import { StateConnection } from './state_connection.js';
+
+const NO_STATE: StateMethod = () => Promise.reject(new RequestError('gone'));
 
 /** Follows the state of the kernels of all open notebooks, and of closed ones while something waits or runs there. */
 export class KernelStates implements IKernelStates {
@@ -26,9 +30,8 @@ export class KernelStates implements IKernelStates {
     return [...this.kernels.values()];
   }
 
-  send(kernel: string, task: StateRequest['task']): Promise<StateReply> {
-    const entry = this.kernels.get(kernel);
-    return entry ? entry.request(task) : Promise.reject(new Error('This kernel has no open notebook.'));
+  request(kernel: string): StateMethod {
+    return this.kernels.get(kernel)?.request ?? NO_STATE;
   }
 
   private watch(panel: NotebookPanel): void {
@@ -127,8 +130,8 @@ class KernelEntry implements FollowedKernel {
     return this.connection?.clockOffset ?? 0;
   }
 
-  request(task: StateRequest['task']): Promise<StateReply> {
-    return this.connection ? this.connection.request(task) : Promise.reject(new Error('nbtools is not loaded in this kernel.'));
+  get request(): StateMethod {
+    return this.connection?.request ?? NO_STATE;
   }
 
   /** What identifies the kernel to the server, as the connection of a notebook knows it. */
@@ -161,7 +164,7 @@ class KernelEntry implements FollowedKernel {
     if (!kernel || this.connection || kernel.connectionStatus !== 'connected') {
       return;
     }
-    hasComms(kernel, STATE_TARGET).then(
+    hasComms(kernel, CHANNEL_TARGET).then(
       loaded => loaded && this.connect(kernel),
       () => undefined // the kernel has restarted or ended
     );
@@ -189,11 +192,15 @@ class KernelEntry implements FollowedKernel {
       return;
     }
     this.followed?.statusChanged.disconnect(this.onStatus, this);
+    this.connection?.leave();
     this.followed = kernel;
     this.disconnect();
     if (kernel) {
       kernel.statusChanged.connect(this.onStatus, this);
-      kernel.registerCommTarget(STATE_TARGET, () => this.connect(kernel));
+      onEvent(kernel, LOADED_EVENT, () => this.connect(kernel));
+      onEvent(kernel, UNLOADED_EVENT, () => kernel === this.followed && this.disconnect());
+      onEvent(kernel, CLOSED_EVENT, () => kernel === this.followed && this.disconnect());
+      onEvent(kernel, STATE_EVENT, params => kernel === this.followed && this.connection?.show(params));
       this.look();
     }
   }
@@ -220,7 +227,6 @@ class KernelEntry implements FollowedKernel {
   private disconnect(): void {
     const connection = this.connection;
     this.connection = null;
-    connection?.dispose();
     connection && this.onChange();
   }
 }

@@ -1,10 +1,17 @@
 // Generated from nbtools/notebook/state/state_messages.py by labextension/scripts/wire_types.py: run `make wire` after a change there.
 
 import * as parse from '../shared/parse.js';
-import { parseQuestionData, type AnswerMessage, type QuestionData } from '../approval/model.js';
+import { parseQuestionData, type QuestionData } from '../approval/model.js';
 import { parseCard, type Card } from '../cards/model.js';
 
-export const STATE_TARGET = 'nbtools.state';
+export const STATE_EVENT = 'state';
+export const LOADED_EVENT = 'loaded';
+export const UNLOADED_EVENT = 'unloaded';
+
+/** A call or an agent run. */
+export interface CallParams {
+  readonly call: string;
+}
 
 /** A file that a call changed, relative to the workspace. The numbers of lines are null where they are not known. */
 export interface ChangedFile {
@@ -19,8 +26,7 @@ export const parseChangedFile: parse.Parser<ChangedFile> = parse.record<ChangedF
 });
 
 /** The person has confirmed a consequence. */
-export interface ConfirmTask {
-  readonly type: 'confirm';
+export interface ConfirmParams {
   readonly token: string;
 }
 
@@ -37,11 +43,6 @@ export const parseConsequence: parse.Parser<Consequence> = parse.record<Conseque
   lines: parse.list(parse.text),
   accept: parse.text,
 });
-
-export interface DiffTask {
-  readonly type: 'diff';
-  readonly call: string;
-}
 
 /** A background call or an agent run that has ended. */
 export interface EndedCall {
@@ -60,6 +61,10 @@ export const parseEndedCall: parse.Parser<EndedCall> = parse.record<EndedCall>({
   status: parse.text,
   failed: parse.flag,
 });
+
+export interface GrantParams {
+  readonly rule: string;
+}
 
 /** A rule that the person has granted, and in words what it covers. */
 export interface GrantRow {
@@ -133,15 +138,8 @@ export const parseModeChoice: parse.Parser<ModeChoice> = parse.record<ModeChoice
   looser: parse.flag,
 });
 
-export interface ModeTask {
-  readonly type: 'mode';
+export interface ModeParams {
   readonly mode: string;
-}
-
-/** Removes a grant. */
-export interface RevokeTask {
-  readonly type: 'revoke';
-  readonly rule: string;
 }
 
 /** A rule with its source: a file, or empty for the rules of this session. ``off``: the project is not trusted. */
@@ -160,32 +158,18 @@ export const parseRuleRow: parse.Parser<RuleRow> = parse.record<RuleRow>({
   off: parse.flag,
 });
 
-/** The page has drawn the snapshot with this number (0: none yet) and is ready for the next one. It gets no reply. */
-export interface SeenTask {
-  readonly type: 'seen';
+/** The page has drawn the snapshot with this number, and is ready for the next one. */
+export interface SeenParams {
   readonly number: number;
 }
 
-export interface ServerTask {
-  readonly type: 'server';
+export interface ServerParams {
   readonly name: string;
   readonly verb: 'connect' | 'disconnect' | 'trust' | 'distrust' | 'enable' | 'disable';
 }
 
-/** Creates the session, so that rules and servers can be shown before the first call. */
-export interface StartTask {
-  readonly type: 'start';
-}
-
-/** Cancels a call or stops an agent run. */
-export interface StopCallTask {
-  readonly type: 'stop';
-  readonly call: string;
-}
-
 /** Undoes a call; of an undo's id, redoes the call. ``later``: also all later changes of this session. */
-export interface UndoTask {
-  readonly type: 'undo';
+export interface UndoParams {
   readonly call: string;
   readonly later: boolean;
 }
@@ -227,28 +211,12 @@ export const parseRulesState: parse.Parser<RulesState> = parse.record<RulesState
   rules: parse.list(parseRuleRow),
 });
 
-/** Answers a question. */
-export interface AnswerTask {
-  readonly type: 'answer';
-  readonly answer: AnswerMessage;
-}
-
-/** A request of a page; ``id`` is repeated in the reply. */
-export interface StateRequest {
-  readonly id: number;
-  readonly task: AnswerTask | ConfirmTask | DiffTask | ModeTask | RevokeTask | SeenTask | ServerTask | StartTask | StopCallTask | UndoTask;
-}
-
-/** The reply to a request: done unless there is a ``problem``, or a consequence to confirm first. ``diff`` replies to ``DiffTask``. */
-export interface StateReply {
-  readonly id: number;
-  readonly problem: string;
+/** The outcome of a request: done unless there is a consequence to confirm first. ``diff`` is the result of ``panel.diff``. */
+export interface StateOutcome {
   readonly confirm: Consequence | null;
   readonly diff: Card | null;
 }
-export const parseStateReply: parse.Parser<StateReply> = parse.record<StateReply>({
-  id: parse.number,
-  problem: parse.otherwise(parse.text, ''),
+export const parseStateOutcome: parse.Parser<StateOutcome> = parse.record<StateOutcome>({
   confirm: parse.otherwise(parse.nullable(parseConsequence), null),
   diff: parse.otherwise(parse.nullable(parseCard), null),
 });
@@ -291,12 +259,17 @@ export const parseKernelState: parse.Parser<KernelState> = parse.record<KernelSt
   servers: parse.otherwise(parse.nullable(parse.list(parseServerRow)), null),
 });
 
-/** A message to a page. */
-export interface StateMessage {
-  readonly state: KernelState | null;
-  readonly reply: StateReply | null;
-}
-export const parseStateMessage: parse.Parser<StateMessage> = parse.record<StateMessage>({
-  state: parse.otherwise(parse.nullable(parseKernelState), null),
-  reply: parse.otherwise(parse.nullable(parseStateReply), null),
-});
+export const STATE_METHODS = {
+  'panel.answer': parseStateOutcome,
+  'panel.confirm': parseStateOutcome,
+  'panel.diff': parseStateOutcome,
+  'panel.mode': parseStateOutcome,
+  'panel.revoke': parseStateOutcome,
+  'panel.seen': parse.nothing,
+  'panel.server': parseStateOutcome,
+  'panel.start': parseStateOutcome,
+  'panel.stop': parseStateOutcome,
+  'panel.undo': parseStateOutcome,
+  'state.follow': parse.nothing,
+  'state.leave': parse.nothing,
+};

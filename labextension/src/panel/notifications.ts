@@ -104,7 +104,7 @@ export class Notifier {
         answers: null,
         remember: false
       } as const;
-      void request(this.states, kernel.kernel, { type: 'answer', answer }, trans);
+      void request(this.states, kernel.kernel, trans, 'panel.answer', answer);
     };
     return Notification.warning(message, {
       autoClose: false,

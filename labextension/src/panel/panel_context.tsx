@@ -7,9 +7,10 @@ import { cardContext } from '../cards/context.js';
 import type { Card } from '../cards/model.js';
 import { makeScrollable } from '../shared/element.js';
 import { locate } from '../shared/path.js';
-import type { CardContext, FollowedKernel, FollowedState, IKernelStates, ICardServices } from '../shared/tokens.js';
+import type { Params } from '../shared/channel.js';
+import type { CardContext, FollowedKernel, FollowedState, IKernelStates, ICardServices, PanelMethod } from '../shared/tokens.js';
 import type { RecentLogs } from './recent_logs.js';
-import type { StateReply, StateRequest } from './model.js';
+import type { StateOutcome } from './model.js';
 import { request } from './requests.js';
 
 /** What the sections of the panel use. */
@@ -34,8 +35,13 @@ export function notebookNames(kernel: FollowedKernel): string {
 }
 
 /** Sends a request of a section; see `request`. */
-export function send(context: PanelContext, kernel: FollowedKernel, task: StateRequest['task']): Promise<StateReply | null> {
-  return request(context.states, kernel.kernel, task, context.trans);
+export function send<M extends PanelMethod>(
+  context: PanelContext,
+  kernel: FollowedKernel,
+  method: M,
+  params: Params<M>
+): Promise<StateOutcome | null> {
+  return request(context.states, kernel.kernel, context.trans, method, params);
 }
 
 /** The services of a card that is shown outside its notebook. */

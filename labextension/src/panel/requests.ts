@@ -2,8 +2,9 @@ import { Dialog, Notification, showDialog } from '@jupyterlab/apputils';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { Widget } from '@lumino/widgets';
 import { element } from '../shared/element.js';
-import type { IKernelStates } from '../shared/tokens.js';
-import type { Consequence, StateReply, StateRequest } from './model.js';
+import { type Params, RequestError } from '../shared/channel.js';
+import type { IKernelStates, PanelMethod } from '../shared/tokens.js';
+import type { Consequence, StateOutcome } from './model.js';
 
 /** Milliseconds for which a problem stays. */
 const PROBLEM_SHOWN = 10_000;
@@ -11,25 +12,28 @@ const PROBLEM_SHOWN = 10_000;
 /**
  * Sends a request to a kernel.  Asks the person first where the kernel wants a consequence confirmed; shows a problem as a notification.
  *
- * Returns the reply if the request was carried out, else null.
+ * Returns the outcome if the request was carried out, else null.
  */
-export async function request(
+export async function request<M extends PanelMethod>(
   states: IKernelStates,
   kernel: string,
-  task: StateRequest['task'],
-  trans: TranslationBundle
-): Promise<StateReply | null> {
+  trans: TranslationBundle,
+  method: M,
+  params: Params<M>
+): Promise<StateOutcome | null> {
+  const send = states.request(kernel);
   try {
-    let reply = await states.send(kernel, task);
-    while (reply.confirm) {
-      if (!(await confirmed(reply.confirm, trans))) {
+    let outcome = await send(method, params);
+    while (outcome.confirm) {
+      if (!(await confirmed(outcome.confirm, trans))) {
         return null;
       }
-      reply = await states.send(kernel, { type: 'confirm', token: reply.confirm.token });
+      outcome = await send('panel.confirm', { token: outcome.confirm.token });
     }
-    return reply.problem ? fail(reply.problem) : reply;
-  } catch {
-    return fail(trans.__('The kernel did not answer: it has ended, restarted, or nbtools is not loaded in it.'));
+    return outcome;
+  } catch (error) {
+    const problem = error instanceof RequestError ? error.message : '';
+    return fail(problem || trans.__('The kernel did not answer: it has ended, restarted, or nbtools is not loaded in it.'));
   }
 }
 

@@ -26,7 +26,7 @@ function RulesOf({ kernel, rules, context }: { kernel: KnownKernel; rules: Rules
     <>
       <label className="nbtools-mode">
         <span>{trans.__('Mode')}</span>
-        <select value={rules.mode} onChange={event => void send(context, kernel, { type: 'mode', mode: event.target.value })}>
+        <select value={rules.mode} onChange={event => void send(context, kernel, 'panel.mode', { mode: event.target.value })}>
           {rules.modes.map(mode => (
             <option key={mode.name} value={mode.name} title={mode.meaning}>
               {mode.looser ? trans.__('%1 (allows more)…', mode.name) : mode.name}
@@ -50,7 +50,7 @@ function RulesOf({ kernel, rules, context }: { kernel: KnownKernel; rules: Rules
               <PanelButton
                 label={trans.__('Revoke')}
                 name={trans.__('Revoke %1', grant.rule)}
-                onClick={() => send(context, kernel, { type: 'revoke', rule: grant.rule })}
+                onClick={() => send(context, kernel, 'panel.revoke', { rule: grant.rule })}
               />
             </div>
           </li>

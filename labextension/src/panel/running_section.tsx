@@ -25,7 +25,7 @@ function Call({ kernel, call, context }: { kernel: KnownKernel; call: RunningCal
   const what = `${call.tool} ${call.subject}`;
   const stop = () => {
     setStopped(true);
-    void send(context, kernel, { type: 'stop', call: call.id });
+    void send(context, kernel, 'panel.stop', { call: call.id });
   };
   return (
     <li className="nbtools-row">

@@ -1,6 +1,6 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { JSX } from 'react';
-import type { ServerRow, ServerTask } from './model.js';
+import type { ServerRow, ServerParams } from './model.js';
 import { Empty, KernelHeading, type KnownKernel, knownKernels, type PanelContext, PanelButton, send } from './panel_context.js';
 
 /** The MCP servers of all kernels. */
@@ -45,7 +45,7 @@ function Server({ kernel, server, context }: { kernel: KnownKernel; server: Serv
             key={verb}
             label={verbLabel(verb, trans)}
             name={`${verbLabel(verb, trans)} ${server.name}`}
-            onClick={() => send(context, kernel, { type: 'server', name: server.name, verb })}
+            onClick={() => send(context, kernel, 'panel.server', { name: server.name, verb })}
           />
         ))}
       </div>
@@ -53,7 +53,7 @@ function Server({ kernel, server, context }: { kernel: KnownKernel; server: Serv
   );
 }
 
-function verbLabel(verb: ServerTask['verb'], trans: TranslationBundle): string {
+function verbLabel(verb: ServerParams['verb'], trans: TranslationBundle): string {
   return {
     connect: trans.__('Connect'),
     disconnect: trans.__('Disconnect'),

@@ -2,7 +2,8 @@ import { type JSX, useRef, useState } from 'react';
 import { answerLabels } from '../approval/labels.js';
 import { icon } from '../shared/icons.js';
 import { showCell } from './jump.js';
-import type { AnswerTask, WaitingQuestion } from './model.js';
+import type { AnswerMessage } from '../approval/model.js';
+import type { WaitingQuestion } from './model.js';
 import {
   CardNode,
   contextOfCard,
@@ -64,18 +65,15 @@ function Question({ row: { kernel, question }, context, isSettled }: QuestionPro
   const [isOpen, setOpen] = useState(isShort);
   const [isSent, setSent] = useState(false);
   const call = `${card.tool} ${card.subject}`;
-  const answer = (outcome: AnswerTask['answer']['outcome']) => async (event: React.MouseEvent) => {
+  const answer = (outcome: AnswerMessage['outcome']) => async (event: React.MouseEvent) => {
     if (event.detail > 1 || !isSettled()) {
       return;
     }
     const item = event.currentTarget.closest('li');
     const next = item?.nextElementSibling ?? item?.previousElementSibling;
     setSent(true);
-    const task: AnswerTask = {
-      type: 'answer',
-      answer: { question: question.data.id, outcome, reason: '', text: null, files: null, file: null, answers: null, remember: false }
-    };
-    const reply = await send(context, kernel, task);
+    const answer = { question: question.data.id, outcome, reason: '', text: null, files: null, file: null, answers: null, remember: false };
+    const reply = await send(context, kernel, 'panel.answer', answer);
     setSent(false);
     reply && focusAfter(item, next);
   };

@@ -1,9 +1,11 @@
 // Generated from the methods of nbtools by labextension/scripts/wire_types.py: run `make wire` after a change there.
 
+import type { AnswerMessage } from '../approval/model.js';
 import type { ActParams, CancelParams, NotebookAnswer, ShowParams } from '../cards/model.js';
 import type { BaselineParams, CompareWithParams, ComparedOutcomes, ComparedRows, ComparedRowsParams, ComparisonView, OpenRunParams, OutcomesParams } from '../comparison/model.js';
-import type { OpenedLogs, SavedFilters, SavedFiltersParams, TraceCell, TraceChanges, TraceExcerpts, TraceExcerptsParams, TraceExplorerParams, TraceExport, TraceFacets, TraceFileParams, TraceFollowParams, TraceHits, TraceLineParams, TraceOpened, TraceRaw, TraceReview, TraceReviewParams, TraceRows, TraceRowsParams, TraceSearchParams, TraceShare, TraceShareParams, TraceStrip, TraceStripParams, TraceTokens, TraceUpdate, TraceUsage, TraceUsageParams, TraceVersionParams } from '../explorer/model.js';
+import type { LogParams, OpenedLogs, SavedFilters, SavedFiltersParams, TraceCell, TraceChanges, TraceExcerpts, TraceExcerptsParams, TraceExplorerParams, TraceExport, TraceFacets, TraceFileParams, TraceFollowParams, TraceHits, TraceLineParams, TraceOpened, TraceRaw, TraceReview, TraceReviewParams, TraceRows, TraceRowsParams, TraceSearchParams, TraceShare, TraceShareParams, TraceStrip, TraceStripParams, TraceTokens, TraceUpdate, TraceUsage, TraceUsageParams, TraceVersionParams } from '../explorer/model.js';
 import type { CheckParams, CheckedCall, FormParams, FormTools, RulesCell, RulesParams, ToolForm } from '../lab/model.js';
+import type { CallParams, ConfirmParams, GrantParams, ModeParams, SeenParams, ServerParams, StateOutcome, UndoParams } from '../panel/model.js';
 import type { FoundSessions, OpenSessionsParams, SearchSessionsParams, SessionRows, SessionRowsParams } from '../sessions/model.js';
 
 /** Name of the comm target. */
@@ -28,9 +30,22 @@ export interface Methods {
   'forms.form': { readonly params: FormParams; readonly result: ToolForm };
   'forms.rules': { readonly params: RulesParams; readonly result: RulesCell };
   'forms.tools': { readonly params: Readonly<Record<string, never>>; readonly result: FormTools };
+  'logs.open': { readonly params: LogParams; readonly result: OpenedLogs };
+  'panel.answer': { readonly params: AnswerMessage; readonly result: StateOutcome };
+  'panel.confirm': { readonly params: ConfirmParams; readonly result: StateOutcome };
+  'panel.diff': { readonly params: CallParams; readonly result: StateOutcome };
+  'panel.mode': { readonly params: ModeParams; readonly result: StateOutcome };
+  'panel.revoke': { readonly params: GrantParams; readonly result: StateOutcome };
+  'panel.seen': { readonly params: SeenParams; readonly result: undefined };
+  'panel.server': { readonly params: ServerParams; readonly result: StateOutcome };
+  'panel.start': { readonly params: Readonly<Record<string, never>>; readonly result: StateOutcome };
+  'panel.stop': { readonly params: CallParams; readonly result: StateOutcome };
+  'panel.undo': { readonly params: UndoParams; readonly result: StateOutcome };
   'sessions.open': { readonly params: OpenSessionsParams; readonly result: OpenedLogs };
   'sessions.rows': { readonly params: SessionRowsParams; readonly result: SessionRows & Buffers };
   'sessions.search': { readonly params: SearchSessionsParams; readonly result: FoundSessions };
+  'state.follow': { readonly params: Readonly<Record<string, never>>; readonly result: undefined };
+  'state.leave': { readonly params: Readonly<Record<string, never>>; readonly result: undefined };
   'trace.cell': { readonly params: TraceExplorerParams; readonly result: TraceCell };
   'trace.changes': { readonly params: TraceExplorerParams; readonly result: TraceChanges };
   'trace.compare_with': { readonly params: CompareWithParams; readonly result: OpenedLogs };

@@ -4,16 +4,8 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { Token } from '@lumino/coreutils';
 import type { ISignal } from '@lumino/signaling';
 import type { CardAction } from '../cards/model.js';
-import type {
-  EndedCall,
-  FileChange,
-  RulesState,
-  RunningCall,
-  ServerRow,
-  StateReply,
-  StateRequest,
-  WaitingQuestion
-} from '../panel/model.js';
+import type { MethodName, Params } from './channel.js';
+import type { EndedCall, FileChange, RulesState, RunningCall, ServerRow, StateOutcome, WaitingQuestion } from '../panel/model.js';
 
 /** Opens a file of the Jupyter server at a line (1-based). */
 export interface IFileOpener {
@@ -115,12 +107,18 @@ export interface FollowedKernel {
   readonly clockOffset: number;
 }
 
+/** The methods that the panel and notifications call. */
+export type PanelMethod = Exclude<Extract<MethodName, `panel.${string}`>, 'panel.seen'>;
+
+/** Calls a method of a kernel for its panel.  Rejects with `RequestError`. */
+export type StateMethod = <M extends PanelMethod>(method: M, params: Params<M>) => Promise<StateOutcome>;
+
 /** The states of the kernels of all open notebooks. */
 export interface IKernelStates {
   readonly current: readonly FollowedKernel[];
   /** Emitted after every change; `current` has the new states. */
   readonly changed: ISignal<IKernelStates, void>;
-  /** Sends a request to a kernel.  Rejects if the kernel has no nbtools, ends or restarts.  Check `problem` and `confirm` of the reply. */
-  send(kernel: string, task: StateRequest['task']): Promise<StateReply>;
+  /** Returns what sends requests to a kernel.  They reject if the kernel has no nbtools, ends or restarts.  Check `confirm` of the outcome. */
+  request(kernel: string): StateMethod;
 }
 export const IKernelStates = new Token<IKernelStates>('nbtools-agent:IKernelStates', 'The states of the kernels of open notebooks.');

@@ -1,8 +1,7 @@
-"""The comm target through which pages follow the state of a kernel.
+"""Lets pages follow the state of a kernel, over their channels with it (``nbtools.notebook.channel``).
 
-``%load_ext nbtools`` announces itself with a comm of this target, which stays open: a page that loads later
-finds it with a ``comm_info_request``.  A page that wants the state opens a comm of its own.  So no page ever
-opens a comm to a kernel without nbtools.
+``%load_ext nbtools`` announces itself with an event whose comm stays open: a page that loads later finds it
+with a ``comm_info_request``.  So no page opens a channel to a kernel without nbtools.
 
 A page that follows gets nothing, and nothing is loaded for it, until there is a session.
 """
@@ -14,56 +13,59 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from nbtools.core.methods import NoParams, method
+from nbtools.notebook import channel
+
 if TYPE_CHECKING:
+    from nbtools.notebook.channel import PageChannel
     from nbtools.notebook.frontend import Kernel
     from nbtools.notebook.runtime import NotebookRuntime
     from nbtools.notebook.state.publisher import StatePublisher
 
-STATE_TARGET = "nbtools.state"
-"""Name of the comm target.  A page sends ``StateRequest`` and gets ``StateMessage``."""
+LOADED_EVENT, UNLOADED_EVENT = "loaded", "unloaded"
+"""The events of the extension: a page can follow, and the state has ended."""
 _MAX_WAITING = 16
 _log = logging.getLogger(__name__)
 
 
 class StateComm:
-    """Registers the target, and announces it to pages until ``close``."""
+    """Serves pages, and announces it until ``close``."""
 
     def __init__(self, runtime: NotebookRuntime, frontend: Kernel, shell: Any) -> None:
         self._runtime = runtime
         self._frontend = frontend
         self._shell = shell
         self._lock = threading.Lock()
-        self._announcement: Any = None
+        self._end_announcement: Callable[[], None] | None = None
         self._publisher: StatePublisher | None = None
-        self._waiting: list[Any] = []
+        self._waiting: dict[str, PageChannel] = {}
         self._stop_watching: Callable[[], None] = lambda: None
 
     def open(self) -> None:
-        import comm  # noqa: PLC0415 - only available in a kernel
-
-        comm.get_comm_manager().register_target(STATE_TARGET, self._on_open)
+        channel.serve("state", self._follower)
+        channel.serve("panel", self._page)
         self._announce()
         self._shell.events.register("post_run_cell", self._on_cell_end)
         self._stop_watching = self._runtime.watch(self._on_session)
 
     def _announce(self) -> None:
-        """Announces the target, unless a console has sent the current request: nobody there would follow."""
-        if self._announcement is None and not self._frontend.is_console:
-            import comm  # noqa: PLC0415 - as above
-
-            self._announcement = comm.create_comm(target_name=STATE_TARGET)
+        """Announces the extension, unless a console has sent the request: nobody there would follow."""
+        if self._end_announcement is None and not self._frontend.is_console:
+            self._end_announcement = channel.broadcast(LOADED_EVENT)
 
     def close(self) -> None:
-        """Closes the comms; a page then knows that nbtools is no longer loaded."""
-        import comm  # noqa: PLC0415 - as above
-
+        """Ends the state; a page then knows that nbtools is no longer loaded."""
         self._stop_watching()
         self._shell.events.unregister("post_run_cell", self._on_cell_end)
-        comm.get_comm_manager().unregister_target(STATE_TARGET, self._on_open)
+        channel.withdraw("state", self._follower)
+        channel.withdraw("panel", self._page)
+        pages = list(self._waiting.values())
         if self._publisher is not None:
-            self._publisher.close()
-        for one in filter(None, (self._announcement, *self._waiting)):
-            one.close()
+            pages += self._publisher.close()
+        for page in pages:
+            page.notify(UNLOADED_EVENT)
+        if self._end_announcement is not None:
+            self._end_announcement()
 
     def _on_cell_end(self, _: object = None) -> None:
         """Publishes what a cell may have changed: rules, the folder, changes of files."""
@@ -86,24 +88,46 @@ class StateComm:
         with self._lock:
             if self._publisher is None:
                 self._publisher = StatePublisher(self._runtime)
-            waiting, self._waiting = self._waiting, []
-        for page in waiting:
+            waiting, self._waiting = self._waiting, {}
+        for page in waiting.values():
             try:
-                self._publisher.add_page(page)
+                self._publisher.follow(page)
             except Exception:  # noqa: BLE001 - the display edge: the other pages must not lose their state
                 _log.exception("A page could not be added")
         return self._publisher
 
-    def _on_open(self, comm: Any, _: Any) -> None:
-        """Handles a page's comm; its messages may arrive in any of the kernel's threads."""
+    def follow(self, page: PageChannel) -> None:
+        page.on_close(lambda: self.leave(page))
         if self._runtime.opened_bridge is not None:
-            self._publish().add_page(comm)
+            self._publish().follow(page)
             return
-        self._waiting = [*self._waiting[-_MAX_WAITING:], comm]
-        comm.on_msg(lambda message: self._on_early_message(comm, message))
-        comm.on_close(lambda _: self._waiting.remove(comm) if comm in self._waiting else None)
+        self._waiting = dict([*self._waiting.items(), (page.id, page)][-_MAX_WAITING:])
 
-    def _on_early_message(self, comm: Any, message: Any) -> None:
-        """Handles a request before there is a session, which it creates."""
+    def leave(self, page: PageChannel) -> None:
+        self._waiting.pop(page.id, None)
+        if self._publisher is not None:
+            self._publisher.leave(page)
+
+    def _follower(self, page: PageChannel, _params: object) -> Follower:
+        return Follower(self, page)
+
+    def _page(self, page: PageChannel, _params: object) -> object:
+        """Returns what a page requests with.  The first request creates the session."""
         _ = self._runtime.bridge
-        self._publish().add_page(comm, message["content"].get("data") or {})
+        return self._publish().page(page)
+
+
+class Follower:
+    """One page, as it begins and ends to follow."""
+
+    def __init__(self, state: StateComm, page: PageChannel) -> None:
+        self._state = state
+        self._page = page
+
+    @method("state.follow")
+    def follow(self, _: NoParams) -> None:
+        self._state.follow(self._page)
+
+    @method("state.leave")
+    def leave(self, _: NoParams) -> None:
+        self._state.leave(self._page)

@@ -7,11 +7,9 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 from weakref import WeakSet
-
-from pydantic import ValidationError
 
 from nbtools.cards.card import head_of
 from nbtools.cards.phrases import DONE, FAILED
@@ -19,20 +17,17 @@ from nbtools.core.call import FINISHED, AwaitingApprovalCall, CallEvent, OutputE
 from nbtools.core.errors import NbtoolsError
 from nbtools.notebook.live_display import INTERVAL
 from nbtools.notebook.state import snapshot
-from nbtools.notebook.state.requests import Page, StateRequests
+from nbtools.notebook.state.requests import Page
 from nbtools.notebook.state.state_messages import (
     MAX_ENDED,
     EndedCall,
     KernelState,
     RunningCall,
-    SeenTask,
-    StateMessage,
-    StateReply,
-    StateRequest,
 )
 
 if TYPE_CHECKING:
     from nbtools.notebook.call_bridge import Bridge
+    from nbtools.notebook.channel import PageChannel
     from nbtools.notebook.runtime import CallSource, NotebookRuntime
     from nbtools.workspace.processes.background import BackgroundCommand
 
@@ -45,13 +40,12 @@ _log = logging.getLogger(__name__)
 class StatePublisher:
     """Builds snapshots when something has changed and a page is ready for one.  Thread-safe.
 
-    A page gets its next snapshot only after it has reported the one before (``SeenTask``): a slow page gets
+    A page gets its next snapshot only after it has reported the one before (``panel.seen``): a slow page gets
     fewer, a closed one none.  A snapshot has only the parts that differ from what the page has.
     """
 
     def __init__(self, runtime: NotebookRuntime) -> None:
         self._runtime = runtime
-        self._requests = StateRequests(runtime)
         self._pages: dict[str, Page] = {}
         self._lock = threading.RLock()
         self._version = 0
@@ -68,27 +62,36 @@ class StatePublisher:
             runtime.questions.subscribe(lambda: self.touch(0.0)),
         ]
 
-    def add_page(self, comm: Any, data: Mapping[str, Any] | None = None) -> None:
-        """Sends the state to a page that has opened ``comm``, and carries out its requests;
-        ``data`` is the first one.
-        """
-        page = Page(comm)
+    def follow(self, channel: PageChannel) -> Page:
+        """Sends the state to a page, from now on and from the beginning."""
+        page = Page(self._runtime, channel, self)
         with self._lock:
-            self._pages[comm.comm_id] = page
+            self._pages.pop(channel.id, None)
+            self._pages[channel.id] = page
             while len(self._pages) > _MAX_PAGES:
                 self._pages.pop(next(iter(self._pages)))
-        comm.on_msg(lambda message: self._on_message(page, message["content"].get("data") or {}))
-        comm.on_close(lambda _: self._pages.pop(comm.comm_id, None))
         self.touch(0.0)
-        if data:
-            self._on_message(page, data)
+        return page
 
-    def close(self) -> None:
+    def leave(self, channel: PageChannel) -> None:
+        self._pages.pop(channel.id, None)
+
+    def page(self, channel: PageChannel) -> Page:
+        """Returns what a page requests with; one that does not follow yet does from now on."""
+        return self._pages.get(channel.id) or self.follow(channel)
+
+    def on_seen(self, page: Page) -> None:
+        """The page has drawn a snapshot.  What has changed since goes out at once: the wait is over."""
+        if page.version != self._version:
+            self.touch(0.0)
+
+    def close(self) -> list[PageChannel]:
+        """Ends the state; returns the pages that have followed it."""
         for stop in (*self._stop_watching, *self._detach):
             stop()
-        for page in tuple(self._pages.values()):
-            page.comm.close()
+        pages = [page.channel for page in self._pages.values()]
         self._pages.clear()
+        return pages
 
     def touch(self, delay: float = INTERVAL) -> None:
         """Sends a snapshot after ``delay`` seconds at the latest allowed time,
@@ -140,27 +143,6 @@ class StatePublisher:
         if job.state().has_ended and job not in self._ended_commands:
             self._ended_commands.add(job)
             self._ended.append(snapshot.ended_command(job))
-        self.touch()
-
-    def _on_message(self, page: Page, data: Mapping[str, Any]) -> None:
-        try:
-            request = StateRequest.model_validate(data)
-        except ValidationError:
-            identity = data.get("id")
-            if isinstance(identity, int):
-                page.send(
-                    StateMessage(
-                        reply=StateReply(id=identity, problem="The page sent a request that is not valid.")
-                    )
-                )
-            return
-        if isinstance(request.task, SeenTask):
-            # The page has drawn a snapshot.  What has changed since goes out at once: the wait is over.
-            page.seen = request.task.number
-            if page.version != self._version:
-                self.touch(0.0)
-            return
-        self._requests.handle(page, request)
         self.touch()
 
     async def _publish(self, delay: float) -> None:

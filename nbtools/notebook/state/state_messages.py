@@ -7,15 +7,18 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import Field, StrictBool, StrictInt, StringConstraints
+from pydantic import StrictBool, StrictInt, StringConstraints
 
 from nbtools.cards.card_model import Card, Wire
-from nbtools.notebook.approval.question_messages import AnswerMessage, QuestionData
+from nbtools.notebook.approval.question_messages import QuestionData
 
 MAX_CHANGES = 200
 """Number of changes in a state, the latest ones."""
 MAX_ENDED = 20
 """Number of background calls and agent runs in a state that have ended, the latest ones."""
+
+STATE_EVENT = "state"
+"""The event with a ``KernelState``, for pages that follow."""
 
 ShortText: TypeAlias = Annotated[str, StringConstraints(strict=True, max_length=4_000)]
 Name: TypeAlias = Annotated[str, StringConstraints(strict=True, max_length=200)]
@@ -169,108 +172,48 @@ class Consequence(Wire):
     """Label of the button that confirms."""
 
 
-class StateReply(Wire):
-    """The reply to a request: done unless there is a ``problem``, or a consequence to confirm first.
-    ``diff`` replies to ``DiffTask``.
+class StateOutcome(Wire):
+    """The outcome of a request: done unless there is a consequence to confirm first.
+    ``diff`` is the result of ``panel.diff``.
     """
 
-    id: int
-    problem: str = ""
     confirm: Consequence | None = None
     diff: Card | None = None
 
 
-class StateMessage(Wire):
-    """A message to a page."""
+class SeenParams(Wire):
+    """The page has drawn the snapshot with this number, and is ready for the next one."""
 
-    state: KernelState | None = None
-    reply: StateReply | None = None
-
-
-class SeenTask(Wire):
-    """The page has drawn the snapshot with this number (0: none yet) and is ready for the next one.
-    It gets no reply.
-    """
-
-    type: Literal["seen"] = "seen"
     number: StrictInt
 
 
-class StartTask(Wire):
-    """Creates the session, so that rules and servers can be shown before the first call."""
+class CallParams(Wire):
+    """A call or an agent run."""
 
-    type: Literal["start"] = "start"
-
-
-class AnswerTask(Wire):
-    """Answers a question."""
-
-    type: Literal["answer"] = "answer"
-    answer: AnswerMessage
-
-
-class StopCallTask(Wire):
-    """Cancels a call or stops an agent run."""
-
-    type: Literal["stop"] = "stop"
     call: Name
 
 
-class UndoTask(Wire):
+class UndoParams(Wire):
     """Undoes a call; of an undo's id, redoes the call.  ``later``: also all later changes of this session."""
 
-    type: Literal["undo"] = "undo"
     call: Name
     later: StrictBool = False
 
 
-class DiffTask(Wire):
-    type: Literal["diff"] = "diff"
-    call: Name
-
-
-class ModeTask(Wire):
-    type: Literal["mode"] = "mode"
+class ModeParams(Wire):
     mode: Name
 
 
-class RevokeTask(Wire):
-    """Removes a grant."""
-
-    type: Literal["revoke"] = "revoke"
+class GrantParams(Wire):
     rule: ShortText
 
 
-class ServerTask(Wire):
-    type: Literal["server"] = "server"
+class ServerParams(Wire):
     name: Name
     verb: ServerVerb
 
 
-class ConfirmTask(Wire):
+class ConfirmParams(Wire):
     """The person has confirmed a consequence."""
 
-    type: Literal["confirm"] = "confirm"
     token: Name
-
-
-StateTask: TypeAlias = Annotated[
-    SeenTask
-    | StartTask
-    | AnswerTask
-    | StopCallTask
-    | UndoTask
-    | DiffTask
-    | ModeTask
-    | RevokeTask
-    | ServerTask
-    | ConfirmTask,
-    Field(discriminator="type"),
-]
-
-
-class StateRequest(Wire):
-    """A request of a page; ``id`` is repeated in the reply."""
-
-    id: StrictInt
-    task: StateTask

@@ -1,64 +1,43 @@
 """Opens logs for tabs of JupyterLab, in a kernel without a notebook that the tabs have started for
 themselves.
 
-The front end runs ``register()`` in that kernel and opens a comm for each log.
+The front end runs ``register()`` in that kernel and calls ``logs.open`` for each log.
 A path is data in a message, never code.
 """
 
 from __future__ import annotations
 
 from pathlib import Path, PurePosixPath
-from typing import Any
 
-from pydantic import ValidationError
-
-from nbtools.core.browser import received
 from nbtools.core.errors import TraceError
+from nbtools.core.methods import method
+from nbtools.notebook.channel import serve
 from nbtools.notebook.traces.comm import register_in_kernel
-from nbtools.traces.explorer.explorer_messages import LogAnswer, LogRequest
-
-LOG_TARGET = "nbtools_logs"
-"""Name of the comm target.  The comm's first message is a ``LogRequest``; the answer is a ``LogAnswer``."""
-
+from nbtools.traces.explorer.explorer_messages import LogParams, OpenedLogs
 
 SESSION_PREFIX = "session:"
 """Marks the id of a listed session, where a request could name a path."""
 
 
 def register() -> None:
-    """Registers the comm targets in this kernel, for the files below its working directory."""
-    import comm  # noqa: PLC0415 - part of a kernel; this module is also imported without one
-
-    folder = Path.cwd()
+    """Serves log tabs in this kernel, with the files below its working directory."""
+    tabs = LogTabs(Path.cwd())
     register_in_kernel()
-    comm.get_comm_manager().register_target(
-        LOG_TARGET, lambda opened, message: _on_open(folder, opened, message)
-    )
+    serve("logs", lambda _page, _params: tabs)
 
 
-def _on_open(folder: Path, comm: Any, message: Any) -> None:
-    data = message["content"].get("data") or {}
-    comm.send({"answer": answer(folder, received(data.get("request"))).model_dump(mode="json")})
+class LogTabs:
+    """Opens and compares the logs below a folder."""
 
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
 
-def answer(folder: Path, request: Any) -> LogAnswer:
-    """Opens or compares the logs that ``request`` names, below ``folder``.  Never raises."""
-    try:
-        wanted = LogRequest.model_validate(request)
-        logs = [_path(folder, log) for log in wanted.logs]
+    @method("logs.open")
+    def open(self, params: LogParams) -> OpenedLogs:
+        logs = [_path(self._folder, log) for log in params.logs]
         if len(logs) > 1:
             return _compare(logs)
-        return _open(logs[0], wanted.step) if logs else _list()
-    except ValidationError:
-        return LogAnswer(
-            problem="The page sent a request that this kernel does not support. Reload the page."
-        )
-    except TraceError as error:
-        return LogAnswer(problem=str(error))
-    except Exception as error:  # noqa: BLE001 - the page waits for an answer, so a bug is reported there
-        return LogAnswer(
-            problem=f"Internal error in nbtools, please report it: {type(error).__name__}: {error}"
-        )
+        return _open(logs[0], params.step) if logs else _list()
 
 
 def _path(folder: Path, log: str) -> Path:
@@ -76,7 +55,7 @@ def _path(folder: Path, log: str) -> Path:
     return folder / path
 
 
-def _open(log: Path, step: str) -> LogAnswer:
+def _open(log: Path, step: str) -> OpenedLogs:
     from nbtools.traces.explorer.explorer import (  # noqa: PLC0415 - log readers are loaded on first use
         open_trace,
     )
@@ -84,20 +63,20 @@ def _open(log: Path, step: str) -> LogAnswer:
 
     explorer = open_trace(log, step or None)
     EXPLORERS.add(explorer)
-    return LogAnswer(view=explorer.view())
+    return OpenedLogs(view=explorer.view())
 
 
-def _list() -> LogAnswer:
+def _list() -> OpenedLogs:
     from nbtools.traces.explorer.registry import EXPLORERS  # noqa: PLC0415 - as above
     from nbtools.traces.session_list.view import SessionList  # noqa: PLC0415 - as above
 
     sessions = SessionList()
     EXPLORERS.add(sessions)
-    return LogAnswer(sessions=sessions.view())
+    return OpenedLogs(sessions=sessions.view())
 
 
-def _compare(logs: list[Path]) -> LogAnswer:
+def _compare(logs: list[Path]) -> OpenedLogs:
     from nbtools.traces.comparison.comparison import compare  # noqa: PLC0415 - as above
     from nbtools.traces.comparison.view import ComparisonDisplay  # noqa: PLC0415 - as above
 
-    return LogAnswer(comparison=ComparisonDisplay(compare(*logs)).opened())
+    return OpenedLogs(comparison=ComparisonDisplay(compare(*logs)).opened())

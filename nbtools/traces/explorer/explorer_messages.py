@@ -157,14 +157,14 @@ class TraceChanges(Wire):
 
 
 class OpenedLogs(Wire):
-    """The view of one session that was opened, of the comparison of several, or of the list of sessions."""
+    """The view of one log that was opened, of the comparison of several, or of the list of sessions."""
 
     view: TraceView | None = None
     comparison: ComparisonView | None = None
     sessions: SessionsView | None = None
 
 
-class LogRequest(Wire):
+class LogParams(Wire):
     """Asks a kernel of log tabs to open one log, or to compare several; none: for the list of all sessions.
 
     A log is a path relative to the kernel's working directory, or ``session:`` and the id of a listed
@@ -173,12 +173,3 @@ class LogRequest(Wire):
 
     logs: tuple[Annotated[str, Field(min_length=1, max_length=4096)], ...] = Field(max_length=20)
     step: str = Field(default="", max_length=100)
-
-
-class LogAnswer(Wire):
-    """The view of one log, the comparison of several, the list of all sessions, or what is wrong."""
-
-    view: TraceView | None = None
-    sessions: SessionsView | None = None
-    comparison: ComparisonView | None = None
-    problem: str = ""

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-from nbtools.notebook.state.comm import STATE_TARGET
+from nbtools.notebook.channel import CHANNEL_TARGET
 from tests.notebook.conftest import Lab
 
 PARTS = ("questions", "running", "ended", "changes", "rules", "servers")
@@ -20,20 +20,22 @@ class StatePage:
         self.state: dict[str, Any] = {}
         self.snapshots = 0
         self.reports = reports
-        self._replies: dict[int, dict[str, Any]] = {}
+        self._answers: dict[int, dict[str, Any]] = {}
         self._ids = itertools.count(1)
         self._read = 0
-        self.comm = lab.open_comm(STATE_TARGET, {})
+        self.comm = lab.open_comm(
+            CHANNEL_TARGET, {"id": next(self._ids), "method": "state.follow", "params": {}}
+        )
 
     def read(self) -> None:
         messages = self.lab.comm_messages(self.comm)
         while self._read < len(messages):
             message = messages[self._read]
             self._read += 1
-            if message["reply"]:
-                self._replies[message["reply"]["id"]] = message["reply"]
-            if message["state"]:
-                self._show(message["state"])
+            if "id" in message and "pending" not in message:
+                self._answers[message["id"]] = message
+            if message.get("event") == "state":
+                self._show(message["params"])
 
     def _show(self, state: dict[str, Any]) -> None:
         self.snapshots += 1
@@ -45,18 +47,19 @@ class StatePage:
 
     def report(self) -> None:
         """Reports the last snapshot, so that the kernel may send the next one."""
-        self.send({"type": "seen", "number": self.state["number"]})
+        self.send("panel.seen", number=self.state["number"])
 
-    def send(self, task: dict[str, Any]) -> int:
+    def send(self, method: str, **params: Any) -> int:
         identity = next(self._ids)
-        self.lab.send_comm(self.comm, {"id": identity, "task": task})
+        self.lab.send_comm(self.comm, {"id": identity, "method": method, "params": params})
         return identity
 
-    def ask(self, **task: Any) -> dict[str, Any]:
-        """Sends a request; returns its reply."""
-        identity = self.send(task)
-        self.until(lambda: identity in self._replies)
-        return self._replies[identity]
+    def ask(self, method: str, **params: Any) -> dict[str, Any]:
+        """Calls a method of the panel; returns its outcome, and its problem, which is empty if there is none."""
+        identity = self.send(f"panel.{method}", **params)
+        self.until(lambda: identity in self._answers)
+        answer = self._answers[identity]
+        return {"problem": answer.get("problem", ""), **(answer.get("result") or {})}
 
     def until(self, condition: Callable[[], Any]) -> Any:
         def holds() -> Any:

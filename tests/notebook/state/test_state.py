@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from nbtools.notebook.state.comm import STATE_TARGET
+from nbtools.notebook.channel import CHANNEL_TARGET
 from tests.notebook.conftest import LIMIT, Lab
 from tests.notebook.state.page import StatePage
 
@@ -29,12 +29,12 @@ def question_of(page: StatePage) -> dict[str, Any]:
 
 
 def answer(page: StatePage, question: str, outcome: str, **parts: Any) -> dict[str, Any]:
-    return page.ask(type="answer", answer={"question": question, "outcome": outcome, **parts})
+    return page.ask("answer", question=question, outcome=outcome, **parts)
 
 
 def test_loading_announces_itself_and_comm_info_finds_it(lab: Lab) -> None:
-    assert STATE_TARGET in lab.opened.values()
-    lab.client.comm_info(target_name=STATE_TARGET)
+    assert CHANNEL_TARGET in lab.opened.values()
+    lab.client.comm_info(target_name=CHANNEL_TARGET)
     reply = lab.client.get_shell_msg(timeout=60)
     while reply["header"]["msg_type"] != "comm_info_reply":
         reply = lab.client.get_shell_msg(timeout=60)
@@ -42,7 +42,7 @@ def test_loading_announces_itself_and_comm_info_finds_it(lab: Lab) -> None:
 
 
 def test_a_kernel_without_nbtools_has_no_such_comm(bare: Lab) -> None:
-    bare.client.comm_info(target_name=STATE_TARGET)
+    bare.client.comm_info(target_name=CHANNEL_TARGET)
     reply = bare.client.get_shell_msg(timeout=60)
     while reply["header"]["msg_type"] != "comm_info_reply":
         reply = bare.client.get_shell_msg(timeout=60)
@@ -128,42 +128,44 @@ def test_a_question_answered_elsewhere_disappears_and_cannot_be_answered_again(
 
 
 @pytest.mark.parametrize(
-    "task",
+    ("method", "params"),
     [
-        {"type": "answer", "answer": {"question": "x", "outcome": "once", "extra": 1}},
-        {"type": "mode", "mode": 3},
-        {"type": "unknown"},
-        {"type": "revoke", "rule": "x" * 5_000},
-        {"type": "confirm"},
-        {"type": "server", "name": "a", "verb": "run"},
+        ("answer", {"question": "x", "outcome": "once", "extra": 1}),
+        ("mode", {"mode": 3}),
+        ("unknown", {}),
+        ("revoke", {"rule": "x" * 5_000}),
+        ("confirm", {}),
+        ("server", {"name": "a", "verb": "run"}),
     ],
 )
-def test_a_request_that_is_not_valid_changes_nothing(lab: Lab, page: StatePage, task: dict[str, Any]) -> None:
+def test_a_request_that_is_not_valid_changes_nothing(
+    lab: Lab, page: StatePage, method: str, params: dict[str, Any]
+) -> None:
     before = dict(page.state["rules"])
-    assert page.ask(**task)["problem"]
+    assert page.ask(method, **params)["problem"]
     assert page.state["rules"] == before
 
 
 def test_a_looser_mode_needs_the_kernels_token(lab: Lab, page: StatePage) -> None:
-    reply = page.ask(type="mode", mode="yolo")
+    reply = page.ask("mode", mode="yolo")
     assert reply["confirm"]["title"]
     assert lab.value("tools.__class__ and get_ipython() and 1") == 1
     assert page.state["rules"]["mode"] == "default"
-    assert page.ask(type="confirm", token="guessed")["problem"]
+    assert page.ask("confirm", token="guessed")["problem"]
     assert page.state["rules"]["mode"] == "default"
-    assert page.ask(type="confirm", token=reply["confirm"]["token"])["problem"] == ""
+    assert page.ask("confirm", token=reply["confirm"]["token"])["problem"] == ""
     page.until(lambda: page.state["rules"]["mode"] == "yolo")
-    assert page.ask(type="confirm", token=reply["confirm"]["token"])["problem"], "a token is used once"
+    assert page.ask("confirm", token=reply["confirm"]["token"])["problem"], "a token is used once"
 
 
 def test_a_token_of_one_page_is_not_valid_for_another(lab: Lab, page: StatePage) -> None:
-    token = page.ask(type="mode", mode="auto_edit")["confirm"]["token"]
-    assert StatePage(lab).ask(type="confirm", token=token)["problem"]
+    token = page.ask("mode", mode="auto_edit")["confirm"]["token"]
+    assert StatePage(lab).ask("confirm", token=token)["problem"]
     assert page.state["rules"]["mode"] == "default"
 
 
 def test_a_stricter_mode_is_set_at_once(lab: Lab, page: StatePage) -> None:
-    assert page.ask(type="mode", mode="plan")["confirm"] is None
+    assert page.ask("mode", mode="plan")["confirm"] is None
     page.until(lambda: page.state["rules"]["mode"] == "plan")
     assert all(choice["looser"] for choice in page.state["rules"]["modes"] if choice["name"] != "plan")
 
@@ -176,8 +178,8 @@ def test_rules_and_grants_of_a_cell_are_shown_and_revoked(lab: Lab, page: StateP
     assert [(rule["action"], rule["rule"], rule["source"]) for rule in page.state["rules"]["rules"]] == [
         ("deny", "read(secret/**)", "")
     ]
-    assert page.ask(type="revoke", rule="read(secret/**)")["problem"], "only grants can be revoked"
-    assert page.ask(type="revoke", rule=grant["rule"])["problem"] == ""
+    assert page.ask("revoke", rule="read(secret/**)")["problem"], "only grants can be revoked"
+    assert page.ask("revoke", rule=grant["rule"])["problem"] == ""
     page.until(lambda: not page.state["rules"]["grants"])
     assert page.state["rules"]["rules"]
 
@@ -187,11 +189,11 @@ def test_changes_are_undone_and_redone(lab: Lab, page: StatePage, project: Path)
     lab.run(EDIT)
     (change,) = page.has("changes", 1)
     assert change["files"] == [{"path": "src/cart.py", "added": 1, "removed": 1}]
-    assert page.ask(type="diff", call=change["id"])["diff"]["blocks"][0]["type"] == "diff"
-    assert page.ask(type="undo", call=change["id"])["problem"] == ""
+    assert page.ask("diff", call=change["id"])["diff"]["blocks"][0]["type"] == "diff"
+    assert page.ask("undo", call=change["id"])["problem"] == ""
     page.until(lambda: page.state["changes"][0]["undone_by"])
     assert "total = 0" in (project / "src" / "cart.py").read_text()
-    assert page.ask(type="undo", call=page.state["changes"][0]["undone_by"])["problem"] == ""
+    assert page.ask("undo", call=page.state["changes"][0]["undone_by"])["problem"] == ""
     page.until(lambda: not page.state["changes"][0]["undone_by"])
     assert "total = 1" in (project / "src" / "cart.py").read_text()
     assert len(page.state["changes"]) == 1
@@ -202,10 +204,10 @@ def test_all_later_changes_are_undone_after_a_list(lab: Lab, page: StatePage, pr
     for name in "abc":
         lab.run(f"%tool write {name}.txt --content {name}")
     first, second, third = page.has("changes", 3)
-    reply = page.ask(type="undo", call=second["id"], later=True)
+    reply = page.ask("undo", call=second["id"], later=True)
     assert [line.rpartition(" ")[2] for line in reply["confirm"]["lines"]] == ["c.txt", "b.txt"]
     assert (project / "c.txt").exists()
-    assert page.ask(type="confirm", token=reply["confirm"]["token"])["problem"] == ""
+    assert page.ask("confirm", token=reply["confirm"]["token"])["problem"] == ""
     page.until(lambda: [bool(change["undone_by"]) for change in page.state["changes"]] == [False, True, True])
     assert sorted(path.name for path in project.glob("?.txt")) == ["a.txt"]
     assert not first["undone_by"]
@@ -221,9 +223,9 @@ def test_an_undo_over_later_changes_is_a_merge_that_the_person_confirms(
     lab.run("%tool edit long.txt --old 'line 03' --new third")
     lab.run("%tool edit long.txt --old 'line 25' --new 'late'")
     first = page.has("changes", 2)[0]
-    reply = page.ask(type="undo", call=first["id"])
+    reply = page.ask("undo", call=first["id"])
     assert reply["confirm"], reply
-    assert page.ask(type="confirm", token=reply["confirm"]["token"])["problem"] == ""
+    assert page.ask("confirm", token=reply["confirm"]["token"])["problem"] == ""
     assert "late" in file.read_text()
 
 
@@ -232,7 +234,7 @@ def test_a_background_call_runs_is_stopped_and_has_ended(lab: Lab, page: StatePa
     lab.run("handle = tools.shell.background('sleep 60')")
     (call,) = page.has("running", 1)
     assert (call["type"], call["tool"], call["subject"]) == ("background", "shell", "sleep 60")
-    page.ask(type="stop", call=call["id"])
+    page.ask("stop", call=call["id"])
     page.has("running", 0)
     (ended,) = page.has("ended", 1)
     assert (ended["id"], ended["failed"]) == (call["id"], True)
@@ -260,7 +262,7 @@ def test_a_background_command_runs_is_stopped_and_has_ended(
         named,
         "here",
     )
-    assert page.ask(type="stop", call=command["id"])["problem"] == ""
+    assert page.ask("stop", call=command["id"])["problem"] == ""
     page.has("running", 0)
     (ended,) = page.has("ended", 1)
     assert (ended["id"], ended["type"], ended["failed"]) == (command["id"], "background", failed)
@@ -316,7 +318,7 @@ def test_snapshots_are_throttled_and_unchanged_parts_are_left_out(lab: Lab, page
     lab.run("%tools mode plan")
     page.until(lambda: page.state["rules"]["mode"] == "plan")
     assert page.snapshots - before <= 10 * lab.value("seconds") + 5
-    last = [message["state"] for message in lab.received[page.comm] if message["state"]][-1]
+    last = [message["params"] for message in lab.received[page.comm] if message.get("event") == "state"][-1]
     assert last["changes"] is None
 
 
@@ -329,7 +331,7 @@ def test_a_new_folder_has_its_own_state(lab: Lab, page: StatePage, project: Path
 def test_servers_of_the_project_start_only_when_trusted(lab: Lab, page: StatePage, project: Path) -> None:
     entry = {"command": "no-such-program-here", "args": ["--secret", "x"]}
     (project / ".mcp.json").write_text(json.dumps({"mcpServers": {"shop": entry}}))
-    assert page.ask(type="start")["problem"] == ""
+    assert page.ask("start")["problem"] == ""
     (server,) = page.has("servers", 1)
     assert (server["name"], server["state"], "trust" in server["verbs"], "connect" in server["verbs"]) == (
         "shop",
@@ -337,13 +339,13 @@ def test_servers_of_the_project_start_only_when_trusted(lab: Lab, page: StatePag
         True,
         False,
     )
-    reply = page.ask(type="server", name="shop", verb="trust")
+    reply = page.ask("server", name="shop", verb="trust")
     assert any("no-such-program-here" in line for line in reply["confirm"]["lines"])
     assert page.state["servers"][0]["state"] == "not trusted"
-    page.ask(type="confirm", token=reply["confirm"]["token"])
+    page.ask("confirm", token=reply["confirm"]["token"])
     page.until(lambda: page.state["servers"][0]["state"] == "failed")
     assert page.state["servers"][0]["problem"]
-    page.ask(type="server", name="shop", verb="distrust")
+    page.ask("server", name="shop", verb="distrust")
     page.until(lambda: page.state["servers"][0]["state"] == "not trusted")
 
 
@@ -355,16 +357,21 @@ def test_hostile_names_arrive_as_visible_text(lab: Lab, page: StatePage) -> None
     assert "<img src=x>" in change["files"][0]["path"]
 
 
-def test_unloading_closes_the_comms(lab: Lab, page: StatePage) -> None:
+def test_pages_hear_of_unloading_and_follow_again_after_loading(lab: Lab, page: StatePage) -> None:
+    waiting = StatePage(lab)
     lab.run("%unload_ext nbtools")
-    page.until(lambda: page.comm in lab.closed)
+    for one in (page, waiting):
+        one.until(lambda one=one: {"event": "unloaded", "params": {}} in lab.received[one.comm])
+    lab.run("%load_ext nbtools\n%tools mode plan")
+    page.send("state.follow")
+    page.until(lambda: page.state["rules"]["mode"] == "plan")
 
 
 def test_one_pages_failure_leaves_the_others_their_state(lab: Lab) -> None:
     broken, other = StatePage(lab), StatePage(lab)
     lab.run(
         f"import comm\npage = comm.get_comm_manager().comms[{broken.comm!r}]\n"
-        "def fail(*_, **__): raise RuntimeError('page')\npage.on_msg = fail"
+        "def fail(*_, **__): raise RuntimeError('page')\npage.send = fail"
     )
     lab.run("%tool ls")
     other.until(lambda: "rules" in other.state)

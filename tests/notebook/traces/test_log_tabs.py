@@ -7,7 +7,8 @@ import shutil
 import pytest
 
 import nbtools
-from nbtools.notebook.traces.log_tabs import answer
+from nbtools.core.methods import respond
+from nbtools.notebook.traces.log_tabs import LogTabs
 from tests.traces.explorer.asking import ask
 from tests.traces.method_calls import call
 from tests.traces.recorded import SAMPLES
@@ -24,15 +25,31 @@ def folder(tmp_path):
     return served
 
 
+class Answer:
+    """The views that were opened, or the problem."""
+
+    def __init__(self, message):
+        self.problem = message.get("problem", "")
+        opened = message.get("result") or {}
+        self.view, self.comparison = opened.get("view"), opened.get("comparison")
+
+
+def answer(folder, params):
+    answers = []
+    message = {"id": 1, "method": "logs.open", "params": params}
+    respond(LogTabs(folder), message, lambda reply, _: answers.append(reply))
+    return Answer(*answers)
+
+
 def test_a_log_is_opened_and_its_explorer_answers(folder):
     opened = answer(folder, {"logs": ["a.jsonl"]})
     assert opened.view is not None
-    assert call(opened.view.explorer, "trace.raw", line=0)[0]["result"]["text"]
+    assert call(opened.view["explorer"], "trace.raw", line=0)[0]["result"]["text"]
 
 
 def test_two_logs_are_compared(folder):
     compared = answer(folder, {"logs": ["a.jsonl", "a.jsonl"]})
-    assert "no difference" in compared.comparison.facts
+    assert "no difference" in compared.comparison["facts"]
     assert compared.view is None
 
 
@@ -70,8 +87,8 @@ def test_a_file_that_is_not_a_log_is_a_problem(folder, name):
 
 def test_a_log_begins_at_a_step(folder):
     view = answer(folder, {"logs": ["a.jsonl"], "step": "3"}).view
-    assert view.step is not None
-    assert answer(folder, {"logs": ["a.jsonl"], "step": ""}).view.step is None
+    assert view["step"] is not None
+    assert answer(folder, {"logs": ["a.jsonl"], "step": ""}).view["step"] is None
 
 
 @pytest.mark.parametrize("step", ["999999", "9" * 100, "9" * 101, "-1", "1;x", "<b>", "\0", "a/b"])

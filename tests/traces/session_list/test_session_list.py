@@ -9,8 +9,10 @@ from math import isnan
 import pytest
 
 from nbtools import open_trace
-from nbtools.notebook.traces.log_tabs import answer
+from nbtools.core.errors import TraceError
+from nbtools.notebook.traces.log_tabs import LogTabs
 from nbtools.notebook.traces.widget import ExplorerWidget
+from nbtools.traces.explorer.explorer_messages import LogParams
 from nbtools.traces.explorer.registry import EXPLORERS
 from nbtools.traces.session_list import view as session_list
 from nbtools.traces.session_list.session_messages import (
@@ -51,6 +53,10 @@ def changes(listed, **params):
     """Returns a reply of ``sessions.rows``, with its rows."""
     reply, data = listed.rows(SessionRowsParams(explorer=listed.id, **params))
     return reply, rows(reply.block, *data)
+
+
+def opened_log(folder, *logs):
+    return LogTabs(folder).open(LogParams(logs=logs))
 
 
 def all_rows(listed):
@@ -122,13 +128,13 @@ def test_a_listed_session_is_opened_and_two_are_compared(listed):
     compared = result(listed, "sessions.open", ids=[one["id"], two["id"]])
     assert compared["view"] is None
     assert [run["name"] for run in compared["comparison"]["runs"]] == ["A", "B"]
-    assert answer(None, {"logs": [f"session:{one['id']}"]}).view.title == one["title"]
+    assert opened_log(None, f"session:{one['id']}").view.title == one["title"]
     logs = [f"session:{row['id']}" for row in (one, two, one)]
-    assert len(answer(None, {"logs": logs}).comparison.runs) == 3
+    assert len(opened_log(None, *logs).comparison.runs) == 3
 
 
 def test_log_tabs_list_the_sessions(home):  # noqa: F811
-    opened = answer(home, {"logs": []})
+    opened = opened_log(home)
     shown = EXPLORERS.find(opened.sessions.explorer)
     (row, *others) = all_rows(shown)
     assert len(others) == 14
@@ -147,7 +153,8 @@ def test_an_open_log_is_compared_with_listed_sessions(listed):
 @pytest.mark.parametrize("named", ["/etc/passwd", "../../x", "", "f" * 40, "f" * 41, "0" * 14])
 def test_a_page_cannot_name_a_path(listed, named):
     assert call(listed, "sessions.open", ids=[named])[0]["problem"]
-    assert answer(None, {"logs": [f"session:{named}"]}).problem
+    with pytest.raises(TraceError):
+        opened_log(None, f"session:{named}")
 
 
 def test_a_log_that_has_gone_is_a_problem(listed, home):  # noqa: F811
