@@ -137,6 +137,22 @@ async def test_the_beginning_is_folded_and_the_baseline_chosen(views, tmp_path):
     await expect(shown.run("A")).to_contain_text("at step 8 (C: 8)")
 
 
+async def test_steps_unfold_and_partings_are_found_while_the_kernel_is_busy(views, tmp_path):
+    write_runs(tmp_path)
+    shown = await compare_logs(views, [tmp_path / f"{name}.jsonl" for name in ("usual", "careful")])
+    await expect(shown.row("6 steps the same")).to_be_visible()
+    before = await shown.rows.count()
+    await views.settled()
+    async with views.held():
+        await shown.steps.focus()
+        await views.page.keyboard.press("Enter")
+        await expect(shown.rows).to_have_count(before + 5)
+        await views.page.keyboard.press("p")
+        await expect(shown.active).to_contain_text("parts here: B")
+        await views.page.keyboard.press("Home")
+        await expect(shown.active).not_to_contain_text("parts here")
+
+
 async def test_twenty_runs_scroll_inside_the_page(views, tmp_path):
     kinds = list(RUNS)
     shown = await compare_logs(

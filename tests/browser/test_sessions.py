@@ -14,6 +14,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import expect
 
+from nbtools.traces.session_list import view
 from nbtools.traces.session_list.session_messages import SessionFilter
 from nbtools.traces.session_list.view import SessionList, session_catalog
 from tests.browser.accessibility import is_accessible
@@ -37,6 +38,19 @@ CUT = """list => {
 TAB = ".nbtools-log .nbtools-sessions"
 
 
+def write_prompt(path, text, cwd="/work/shop"):
+    """Writes a log of Claude Code with one prompt."""
+    record = {
+        "type": "user",
+        "parentUuid": None,
+        "uuid": "u",
+        "sessionId": path.stem,
+        "cwd": cwd,
+        "message": {"role": "user", "content": text},
+    }
+    path.write_text(json.dumps(record) + "\n")
+
+
 @pytest.fixture
 def logs():
     """Logs where Claude Code keeps its own, for this test only."""
@@ -48,16 +62,7 @@ def logs():
     os.utime(folder / "upgrade.jsonl", (later, later))
     shutil.copy(SAMPLES / "codex/skills--019dd4b9-496d-7581-a780-16f20aecff69.jsonl", folder / "issue.jsonl")
     write_cart_log(folder / "cart.jsonl")
-    message = {"role": "user", "content": MARKUP}
-    record = {
-        "type": "user",
-        "parentUuid": None,
-        "uuid": "u",
-        "sessionId": "s",
-        "cwd": "/work/shop",
-        "message": message,
-    }
-    (folder / "markup.jsonl").write_text(json.dumps(record) + "\n")
+    write_prompt(folder / "markup.jsonl", MARKUP)
     yield folder
     shutil.rmtree(folder)
 
@@ -160,6 +165,54 @@ async def test_filters_and_columns(views, logs):
     await expect(shown.rows.nth(0).locator(".nbtools-sessions-calls")).not_to_have_text("")
     await shown.search.fill("no such words anywhere")
     await expect(shown.node).to_contain_text("No session matches.")
+
+
+async def test_hundreds_of_sessions_scroll_and_are_sorted_and_filtered_while_the_kernel_is_busy(
+    views, logs, monkeypatch
+):
+    """The page gets the latest sessions first, and then all others; only those in view are drawn."""
+    monkeypatch.setattr(view, "FIRST_ROWS", 50)
+    for number in range(300):
+        log = logs / f"many-{number:03}.jsonl"
+        write_prompt(log, f"Task number {number:03}", "/work/many")
+        os.utime(log, (1.7e9 + number, 1.7e9 + number))
+    shown = await list_sessions(views)
+    await expect(shown.node).to_contain_text("304 sessions")
+    assert [one.task["latest"] for one in views.asked_for("sessions.rows")[:2]] == [True, False]
+    await views.settled()
+    async with views.held():
+        await shown.table.focus()
+        await views.page.keyboard.press("End")
+        await shown.has_focus_on("Task number 000")
+        await expect(shown.active).to_be_in_viewport()
+        assert await shown.rows.count() < 60
+        await shown.node.get_by_role("button", name="Session").click()
+        await shown.table.focus()
+        await views.page.keyboard.press("Home")
+        await expect(shown.rows.first).not_to_contain_text("Task number")
+        await shown.node.get_by_label("Project").select_option("/work/many")
+        await expect(shown.node).to_contain_text("300 of 304 sessions")
+        await views.page.mouse.wheel(0, 100_000)
+        await expect(shown.row("Task number 299")).to_be_in_viewport()
+        await shown.node.get_by_label("Project").select_option("")
+    await shown.search.fill("number 123")
+    await expect(shown.rows).to_have_count(1)
+    await shown.rows.click()
+    await expect(views.cell(0).locator(".nbtools-trace-title")).to_contain_text("Task number 123")
+
+
+async def test_the_way_back_leads_to_where_the_list_was_scrolled(views, logs):
+    for number in range(60):
+        shutil.copy(logs / "markup.jsonl", logs / f"copy-{number}.jsonl")
+    shown = await list_sessions(views)
+    await expect(shown.node).to_contain_text("64 sessions")
+    await shown.table.evaluate("table => table.scrollTo(0, 700)")
+    await expect(shown.rows.first).not_to_have_attribute("aria-rowindex", "2")
+    await shown.rows.nth(14).locator("bdi").click()
+    await expect(views.cell(0).locator(".nbtools-trace")).to_be_visible()
+    await views.cell(0).get_by_role("button", name="All sessions").click()
+    await expect(shown.table).to_be_focused()
+    await eventually(700, shown.table.evaluate, "table => table.scrollTop")
 
 
 @pytest_asyncio.fixture(loop_scope="session")
