@@ -250,7 +250,8 @@ export class Table<R extends TableRow> {
   }
 
   private draw(): void {
-    if (this.viewHeight === 0) {
+    // A table that was hidden a moment ago has lost its scroll position, which is restored when it is shown again.
+    if (this.viewHeight === 0 || this.node.clientHeight === 0) {
       return;
     }
     const { scroll } = this;
