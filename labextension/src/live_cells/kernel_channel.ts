@@ -5,7 +5,7 @@ import { CHANNEL_TARGET } from '../shared/methods.js';
 import { kernelInfo } from './busy_kernel.js';
 
 export type Kernel = NonNullable<NonNullable<NotebookPanel['sessionContext']['session']>['kernel']>;
-export type Comm = ReturnType<Kernel['createComm']>;
+type Comm = ReturnType<Kernel['createComm']>;
 
 const SUBSHELL_TIMEOUT = 1000;
 export const ENDING_STATUSES: readonly string[] = ['restarting', 'autorestarting', 'terminating', 'dead'];
@@ -125,7 +125,7 @@ class KernelChannel extends MessageExchange {
 }
 
 /** Waits until the comm's subshell has started, if the kernel and the settings support subshells. */
-export async function waitForSubshell(kernel: Kernel, comm: Comm): Promise<void> {
+async function waitForSubshell(kernel: Kernel, comm: Comm): Promise<void> {
   if (kernel.supportsSubshells && kernel.commsOverSubshells !== 'disabled' && 'subshellStarted' in comm) {
     const subshell = (comm.subshellStarted as Promise<void>).catch(() => undefined);
     await Promise.race([subshell, new Promise(resolve => setTimeout(resolve, SUBSHELL_TIMEOUT))]);

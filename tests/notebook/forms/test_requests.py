@@ -73,6 +73,15 @@ def test_a_malformed_request_gets_no_result_and_harms_nothing(lab):
         assert not any("result" in data for data in lab.comm_messages(comm_id))
 
 
+def test_forms_are_answered_while_a_cell_runs(lab, project):
+    lab.use_subshell()
+    cell = lab.start("import pathlib, time\nwhile not pathlib.Path('go').exists(): time.sleep(0.02)")
+    assert check(lab, "grep", pattern="x")["action"] == "allow"
+    assert not cell.done
+    (project / "go").touch()
+    lab.until(lambda: cell.done)
+
+
 def test_a_kernel_without_the_extension_has_no_forms(lab):
     lab.run("%unload_ext nbtools")
     lab.run("from nbtools.notebook.traces.comm import register_in_kernel; register_in_kernel()")
