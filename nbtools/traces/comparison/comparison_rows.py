@@ -24,7 +24,7 @@ from nbtools.traces.comparison.comparison_messages import (
 )
 from nbtools.traces.comparison.outcomes import Outcome, Outcomes
 from nbtools.traces.comparison.run import Run
-from nbtools.traces.explorer.line_style import CHANGE_OPS, has_failed, icon_of, outcome_of
+from nbtools.traces.explorer.line_style import CHANGE_OPS, has_failed, outcome_of
 from nbtools.traces.explorer.redaction import redacted
 from nbtools.traces.explorer.summary import dollars, short_number
 from nbtools.traces.model import Call
@@ -82,7 +82,6 @@ class StepRow:
     here.
     """
 
-    icon: str = ""
     name: str = ""
     subject: str = ""
     ending: str = ""
@@ -201,7 +200,7 @@ class ComparisonRows:
         calls = [call for row in rows for call in row.others]
         ends = list(accumulate((len(row.others) for row in rows), initial=0))
         columns, others = Columns(len(rows)), Columns(len(calls))
-        for name in ("icon", "name", "ending", "note", "parts"):
+        for name in ("name", "ending", "note", "parts"):
             columns.words(name, [getattr(row, name) for row in rows])
         columns.texts("subject", [row.subject for row in rows])
         columns.numbers("differs", "u8", [row.differs for row in rows])
@@ -230,7 +229,6 @@ class ComparisonRows:
         calls = list(enumerate(step.calls))
         call = next(one for at, one in calls if at == run and one is not None)
         return StepRow(
-            icon=icon_of(call),
             name=one_line(call.name, 100),
             subject=_subject(comparison.runs[run], call),
             ending=outcome_of(call) if not step.note else "",

@@ -258,18 +258,19 @@ class SessionCatalog:
             found[f"{number:014x}"] = SessionState(tuple(row), row[0] in running, is_unread)
         return found
 
-    def unread(self, query: SessionQuery) -> set[str]:
-        """Returns the ids of the sessions of a query whose logs were not read as a whole in their current
+    def unread(self, query: SessionQuery) -> int:
+        """Returns the number of sessions of a query whose logs were not read as a whole in their current
         state, and are going to be.
         """
         if not self.index.lasting:
-            return set()
+            return 0
         where, values = self._where(query)
         rows = self.index.read(
-            f"SELECT number FROM logs WHERE {where} AND figured <> {STATE} AND tries < {MAX_TRIES}",  # noqa: S608 - as above
+            f"SELECT count(*) FROM logs WHERE {where} AND figured <> {STATE} AND tries < {MAX_TRIES}",  # noqa: S608 - as above
             values,
         )
-        return {f"{number:014x}" for (number,) in rows}
+        count: int = rows[0][0]
+        return count
 
     def ids(self, query: SessionQuery) -> list[str]:
         """Returns the ids of the sessions of a query."""

@@ -152,7 +152,7 @@ class SessionList:
             rows=tuple(session_row(session, now) for session in catalog.page(query, 0, count)),
             total=catalog.count(query),
             all=catalog.count(SessionQuery()),
-            unread=len(catalog.unread(query)),
+            unread=catalog.unread(query),
             left=catalog.found.left,
             unreadable=catalog.unreadable(),
             folders=searched_folders(catalog),
