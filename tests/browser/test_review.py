@@ -256,6 +256,7 @@ async def test_n_goes_to_the_next_hit_while_there_is_a_search(open_review):
     await expect(review.trace.node).to_have_attribute(
         "aria-busy", "false"
     )  # until then the list is the unfiltered one
+    await expect(review.trace.rows.first).to_have_attribute("aria-posinset", "1")  # the nodes are in order
     await review.trace.row("Read").click()
     place = review.trace.panel.locator(".nbtools-trace-hits").get_by_role("status")
     await expect(place).to_have_text(re.compile(r"^Hit 1 of \d+$"))

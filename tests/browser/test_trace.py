@@ -76,6 +76,31 @@ async def test_a_long_log_is_narrowed_by_chip_tool_file_and_text(show_log, tmp_p
     await expect(trace.node).to_contain_text("No steps match the filters.")
 
 
+async def test_filters_and_failures_need_no_kernel_and_a_search_says_that_it_is_busy(
+    show_log, views, tmp_path
+):
+    trace = await show_log(write_long_log(tmp_path / "session.jsonl", MANY))
+    await views.settled()
+    async with views.held():
+        await trace.chip("failed").click()
+        await trace.leaves(MANY // 50)
+        await trace.choose("Tool", "Bash")
+        await trace.leaves(MANY // 100)
+        await trace.to_end()
+        await expect(trace.rows.last).to_contain_text("Bash")
+        await trace.node.get_by_role("button", name="clear", exact=True).click()
+        await expect(trace.found).to_have_text("")
+        await trace.list.press("e")
+        await expect(trace.chosen).to_have_attribute("data-tone", "failed")
+        await trace.search.fill("total_1337")
+        await expect(trace.cell).to_contain_text("The kernel is busy.")
+        await trace.chip("shell").click()  # does not wait for the search
+        await expect(trace.chip("shell")).to_have_attribute("aria-pressed", "true")
+        await expect(trace.found).not_to_have_text("")
+    await trace.chip("shell").click()
+    await trace.leaves(1)
+
+
 async def test_a_search_says_what_it_has_read_while_the_index_is_made(show_log, tmp_path, monkeypatch):
     """The index is made to stop after its first part; the line that is searched for is one of the last."""
     read_on, index_more = Event(), Searcher.index_more

@@ -58,7 +58,10 @@ export class ExplorerView {
     const goToStep = (line: number) => this.goToLine(line, true);
     const goToFailure = (direction: 1 | -1) => this.goToFailure(direction);
     const select = (index: number) => this.selectRow(index);
-    this.requests = new LogRequests(context, lost => this.showNotice(lost ? context.recovery : ''));
+    this.requests = new LogRequests(context, lost => {
+      this.showNotice(lost ? context.recovery : '');
+      lost || void this.loading.load();
+    });
     this.loading = new Loading(this.requests, {
       dispatch: action => this.dispatch(action),
       state,
@@ -164,12 +167,7 @@ export class ExplorerView {
     this.list.node.focus();
   }
 
-  /** Selects a line of the log, and removes the filter if that excludes it. */
-  showLine(line: number): void {
-    this.goToLine(line, true);
-  }
-
-  /** Selects the step with a number, if there is one. */
+  /** Selects the step with a number, if there is one, and removes the filter if that excludes it. */
   showStep(number: string): void {
     const line = this.state.rows.lineOf(number);
     line === null || this.goToLine(line, true);

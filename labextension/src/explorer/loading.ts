@@ -3,7 +3,7 @@ import { readColumns, type Columns } from '../shared/columns.js';
 import type { ColumnBlock } from '../shared/columns_model.js';
 import { LogRows } from './log_rows.js';
 import type { TraceView } from './model.js';
-import { failureMessage, type LogRequests } from './requests.js';
+import { failureMessage, type LogRequests, type TraceMethod } from './requests.js';
 import type { Action, ExplorerState } from './state.js';
 
 /** Rows of the first request, which are drawn at once, and of each further one. */
@@ -58,25 +58,25 @@ export class Loading {
       return;
     }
     this.isLoading = true;
-    const isIncomplete = this.state.rows.firstMissing !== null;
+    const isIncomplete = this.missing !== null;
     try {
       for (let reply = first, line = this.missing; line !== null; reply = null) {
-        const { version } = this.state;
-        this.take(reply ?? (await this.rows(version, line)), version);
+        reply ??= await this.ask('trace.rows', { version: this.state.version, ...this.rowsFrom(line) });
+        reply && this.take(reply);
         const next = this.missing;
-        line = next === line && version === this.state.version ? null : next; // else the kernel does not send it
+        line = reply && next === line ? null : next; // the kernel does not send it
       }
-      isIncomplete && this.missing === null && (await this.refresh());
     } catch (error) {
-      failureMessage(error); // the requests have said so
+      this.events.dispatch({ type: 'notice', text: failureMessage(error) });
     } finally {
       this.isLoading = false;
     }
+    isIncomplete && this.missing === null && (await this.refresh());
   }
 
   /** Returns the first rows of another version of the log. */
   async reloaded(version: number): Promise<LogRows> {
-    const { total, first, block, buffers, chips } = await this.rows(version, 0, 0);
+    const { total, first, block, buffers, chips } = await this.requests.ask('trace.rows', { ...this.rowsFrom(0), version, chips: 0 });
     const columns = columnsOf(block, buffers);
     return columns ? LogRows.empty(total).with(first, columns, chips, 0) : LogRows.empty(total);
   }
@@ -94,21 +94,19 @@ export class Loading {
   /** Searches for the text of the filter, again and again until the whole log is searched. */
   async search(): Promise<void> {
     window.clearTimeout(this.searchTimer);
-    const { version } = this.state;
     const { text } = this.state.filter;
     if (text === '') {
       return;
     }
-    const isCurrent = () => text === this.state.filter.text;
     try {
-      const { block, buffers, indexed } = await this.requests.ask('trace.search', { version, text });
-      const columns = columnsOf(block, buffers);
-      if (columns && version === this.state.version) {
-        this.events.dispatch({ type: 'found', found: { text, lines: Uint32Array.from(columns.number('line')), indexed } });
-      } else if (!columns) {
+      const reply = await this.ask('trace.search', { version: this.state.version, text });
+      const columns = reply && columnsOf(reply.block, reply.buffers);
+      if (reply && columns) {
+        this.events.dispatch({ type: 'found', found: { text, lines: Uint32Array.from(columns.number('line')), indexed: reply.indexed } });
+      } else if (reply) {
         this.events.onOutdated();
       }
-      if (isCurrent() && (!columns || indexed < 100)) {
+      if (text === this.state.filter.text && !(columns && reply?.indexed === 100)) {
         window.clearTimeout(this.searchTimer);
         this.searchTimer = window.setTimeout(() => void this.search(), SEARCH_INTERVAL);
       }
@@ -128,8 +126,8 @@ export class Loading {
       for (let missing = this.missingExcerpts(); missing.length; missing = this.missingExcerpts()) {
         const { version, hits } = this.state;
         const { text } = hits!;
-        const reply = await this.requests.ask('trace.excerpts', { version, text, lines: missing });
-        if (reply.version !== version || version !== this.state.version) {
+        const reply = await this.ask('trace.excerpts', { version, text, lines: missing });
+        if (reply?.version !== version) {
           return; // they are requested again when the list has been drawn
         }
         this.events.dispatch({ type: 'excerpts', text, excerpts: missing.map((line, i) => [line, reply.excerpts[i] ?? []]) });
@@ -144,8 +142,8 @@ export class Loading {
   /** Loads what the list can be filtered by that does not follow from the rows. */
   async facets(): Promise<void> {
     try {
-      const { version, facets } = await this.requests.ask('trace.facets', {});
-      version === this.state.version && this.events.dispatch({ type: 'facets', facets });
+      const reply = await this.ask('trace.facets', {});
+      reply?.version === this.state.version && this.events.dispatch({ type: 'facets', facets: reply.facets });
     } catch (error) {
       failureMessage(error); // the requests have said so
     }
@@ -160,28 +158,28 @@ export class Loading {
     return hits ? this.wanted.filter(line => !excerpts.has(line)).slice(0, MAX_EXCERPTS) : [];
   }
 
-  private rows(version: number, first: number, chips = this.state.rows.chips.length): Promise<RowsReply> {
-    const count = first === 0 ? FIRST_ROWS : MORE_ROWS;
-    return this.requests.ask('trace.rows', { version, first, count, chips });
+  private rowsFrom(first: number) {
+    return { first, count: first === 0 ? FIRST_ROWS : MORE_ROWS, chips: this.state.rows.chips.length };
   }
 
-  private take(reply: RowsReply, version: number): void {
-    const columns = columnsOf(reply.block, reply.buffers);
-    if (columns && version === this.state.version) {
-      const { first, total, chips, first_chip: known } = reply;
-      this.events.dispatch({ type: 'rows', first, total, columns, chips, known });
-    } else if (!columns) {
-      this.events.onOutdated();
-    }
+  private take({ block, buffers, first, total, chips, first_chip: known }: RowsReply): void {
+    const columns = columnsOf(block, buffers);
+    columns ? this.events.dispatch({ type: 'rows', first, total, columns, chips, known }) : this.events.onOutdated();
+  }
+
+  /** Calls a method; returns null if the page shows other lines when the answer comes. */
+  private async ask<K extends TraceMethod>(method: K, params: Omit<Params<K>, 'explorer'>): Promise<Result<K> | null> {
+    const { version, view } = this.state;
+    const reply = await this.requests.ask(method, params);
+    return version === this.state.version && view?.explorer === this.state.view?.explorer ? reply : null;
   }
 
   private async refresh(): Promise<void> {
     await this.facets();
     try {
-      const { version } = this.state;
-      const { block, buffers } = await this.requests.ask('trace.tokens', { version });
-      const columns = columnsOf(block, buffers);
-      columns && version === this.state.version && this.events.dispatch({ type: 'tokens', columns });
+      const reply = await this.ask('trace.tokens', { version: this.state.version });
+      const columns = reply && columnsOf(reply.block, reply.buffers);
+      columns && this.events.dispatch({ type: 'tokens', columns });
     } catch (error) {
       failureMessage(error); // the requests have said so
     }

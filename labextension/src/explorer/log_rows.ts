@@ -102,10 +102,6 @@ export class LogRows {
     return new LogRows(this.store, this.slots, { columns, at });
   }
 
-  get hasTokens(): boolean {
-    return this.tokens !== null;
-  }
-
   /** Returns the row at a line; null if it is not loaded. */
   row(line: number): LogRow | null {
     const slot = this.slots[line] ?? MISSING;

@@ -1,6 +1,6 @@
 import type { Columns } from '../shared/columns.js';
 import type { Span } from '../cards/model.js';
-import { isFiltering, NO_FILTER, sameFilter, type TraceFilter } from './filter.js';
+import { listsEverything, NO_FILTER, sameFilter, type TraceFilter } from './filter.js';
 import type { LineMoves } from './line_moves.js';
 import { listing, offeredFacets, type AddedFacet, type Filterable, type Hits, type Listing, type OfferedFacet } from './listing.js';
 import { LogRows, type Chip } from './log_rows.js';
@@ -92,8 +92,10 @@ export function isIndexing({ hits }: ExplorerState): boolean {
 
 /** Returns how many new lines are listed at the end. */
 export function listedNews({ shown, listed, newLines }: ExplorerState): number {
-  const isComplete = !isFiltering(shown) && shown.folded.length === 0;
-  return shown.order ? 0 : isComplete ? newLines.size : listed.count(newLines.keys());
+  if (listsEverything(shown)) {
+    return newLines.size;
+  }
+  return shown.order ? 0 : listed.count(newLines.keys());
 }
 
 /** Returns the row of the selected line; null if it is not listed. */
