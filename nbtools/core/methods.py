@@ -16,7 +16,7 @@ The page sends ``{"id", "method", "params"}``.  The answer is one of
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, wait
+from concurrent.futures import Executor, Future, wait
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias, TypeVar, get_args, get_type_hints
@@ -90,8 +90,10 @@ def respond(target: Any, message: Any, send: Send) -> None:
     respond_with(lambda: target, message, send)
 
 
-def respond_with(find: Callable[[], Any], message: Any, send: Send) -> None:
-    """Answers like ``respond``, with the target that ``find`` returns."""
+def respond_with(find: Callable[[], Any], message: Any, send: Send, executor: Executor | None = None) -> None:
+    """Answers like ``respond``, with the target that ``find`` returns; where there is an executor, it finds
+    the target and calls the method.
+    """
     if not isinstance(message, dict) or not isinstance(message.get("id"), int):
         return
     identity = message["id"]
@@ -115,7 +117,10 @@ def respond_with(find: Callable[[], Any], message: Any, send: Send) -> None:
             reply = {"problem": problem}
         send({"id": identity, **reply}, buffers)
 
-    answer(lambda: _call(find(), message))
+    def call() -> Any:
+        return _call(find(), message)
+
+    answer(call if executor is None else lambda: executor.submit(call))
 
 
 class _Gone(Exception):  # noqa: N818 - a message, not a failure

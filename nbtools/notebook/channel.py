@@ -2,11 +2,14 @@
 
 ``serve`` says which object has the methods that begin with a word: ``forms`` has ``forms.tools``.
 A page never waits for a cell where the kernel has subshells; its messages may arrive in any thread.
+All messages of a page come over one subshell, so methods that may take long are called in another thread:
+else a file to share would keep an answer to a question waiting.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
 from typing import Any, TypeAlias
 
 from pydantic import BaseModel
@@ -30,7 +33,14 @@ class PageChannel:
     def receive(self, message: Any) -> None:
         data = received(message["content"].get("data")) or {}
         if "method" in data:
-            respond_with(lambda: _target(self, data), data, self._send)
+            method, params = data["method"], data.get("params")
+            word = method.partition(".")[0] if isinstance(method, str) else ""
+            service, executor = _services.get(word, (None, None))
+
+            def target() -> object | None:
+                return None if service is None or not isinstance(params, dict) else service(self, params)
+
+            respond_with(target, data, self._send, executor)
 
     def notify(self, event: str, params: BaseModel | None = None) -> None:
         """Sends an event to this page."""
@@ -49,16 +59,18 @@ Service: TypeAlias = Callable[[PageChannel, Mapping[str, Any]], object | None]
 """Returns the object that has the methods, for a page and a method's parameters;
 None if the kernel does not have it.
 """
-_services: dict[str, Service] = {}
+_services: dict[str, tuple[Service, Executor | None]] = {}
 
 
-def serve(word: str, service: Service) -> None:
-    """Offers methods whose names begin with ``word`` and a dot."""
-    _services[word] = service
+def serve(word: str, service: Service, executor: Executor | None = None) -> None:
+    """Offers methods whose names begin with ``word`` and a dot; ``executor`` calls them, if they may take
+    long.
+    """
+    _services[word] = service, executor
 
 
 def withdraw(word: str, service: Service) -> None:
-    if _services.get(word) == service:
+    if word in _services and _services[word][0] == service:
         del _services[word]
 
 
@@ -89,9 +101,3 @@ def _event(name: str, params: BaseModel | None) -> dict[str, Any]:
 
 def _on_open(comm: Any, message: Any) -> None:
     PageChannel(comm).receive(message)
-
-
-def _target(page: PageChannel, data: Mapping[str, Any]) -> object | None:
-    method, params = data["method"], data.get("params")
-    service = _services.get(method.partition(".")[0]) if isinstance(method, str) else None
-    return None if service is None or not isinstance(params, dict) else service(page, params)

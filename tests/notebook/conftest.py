@@ -221,8 +221,12 @@ class Lab:
     def result(self, method: str, **params: Any) -> Any:
         """Calls a method of the kernel and returns its result, or the answer if there is none."""
         comm_id = self.request(method, **params)
-        answer = self.until(lambda: next(iter(self.comm_messages(comm_id)), None))
+        answer = self.until(lambda: next(iter(self.answers(comm_id)), None))
         return answer.get("result", answer)
+
+    def answers(self, comm_id: str) -> list[dict[str, Any]]:
+        """Returns the messages of the kernel on a comm, except that it needs longer."""
+        return [message for message in self.comm_messages(comm_id) if not message.get("pending")]
 
     def use_subshell(self) -> None:
         """Sends all comm messages to a subshell from now on, as JupyterLab does."""

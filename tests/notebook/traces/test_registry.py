@@ -35,6 +35,36 @@ def test_a_page_asks_and_is_answered(lab: Any, log: str, line: str) -> None:
     assert lab.result("trace.open", explorer=uuid.uuid4().hex, line=0)["gone"] is True
 
 
+SLOW_CHOICE = """
+import threading
+from nbtools.traces.explorer.facets import Facet
+choose = threading.Event()
+
+class Slow(Facet):
+    name, label = "slow", "Slow"
+
+    def lines(self):
+        choose.wait()
+        return {"chosen": [0]}
+
+explorer = %trace session.jsonl
+explorer.add_facet(lambda _: Slow())
+explorer
+"""
+
+
+def test_a_request_about_a_log_that_takes_long_keeps_no_other_waiting(lab: Any, log: str) -> None:
+    (output,) = lab.run(SLOW_CHOICE).outputs
+    explorer = output["data"][TRACE_MIME]["explorer"]
+    slow = lab.request("trace.facets", explorer=explorer)
+    assert lab.result("forms.tools")["tools"]
+    assert lab.answers(slow) == []
+    lab.run("choose.set()")
+    lab.until(lambda: lab.answers(slow))
+    (facet,) = lab.answers(slow)[0]["result"]["facets"]
+    assert facet["choices"][0]["lines"] == [0]
+
+
 def test_an_explorer_outlives_its_name(lab: Any, log: str) -> None:
     (output,) = lab.run(f"t = %trace {log}\nt").outputs
     lab.run("del t\nimport gc\ngc.collect()")
