@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeAlias
 
 from nbtools.cards.hidden_characters import one_line
@@ -26,6 +27,7 @@ from nbtools.traces.explorer.explorer_messages import (
 )
 from nbtools.traces.explorer.facets import Facet
 from nbtools.traces.explorer.log_rows import line_block, row_block, token_block
+from nbtools.traces.explorer.redaction import redacted
 from nbtools.traces.explorer.reviewing.review_messages import TraceReview, TraceReviewParams
 from nbtools.traces.explorer.row_messages import (
     TraceChoiceLines,
@@ -75,20 +77,19 @@ class PageMethods:
     @method("trace.rows")
     def rows(self, params: TraceRowsParams) -> tuple[TraceRows, Buffers]:
         """Returns a stretch of rows, at most ``MAX_ROWS``."""
-        answers = self._answers(params.version)
-        if answers is not None:
+        with self._lines_of(params.version) as answers:
+            if answers is None:
+                return TraceRows(version=self._explorer.version, total=len(self._explorer.lines)), ()
             places = range(len(answers.lines))[params.first :][: min(params.count, MAX_ROWS)]
             block, data = self._block(answers, places)
-            if answers is self._answers(params.version):
-                return TraceRows(
-                    version=params.version,
-                    first=params.first,
-                    total=len(answers.lines),
-                    block=block,
-                    first_chip=params.chips,
-                    chips=self._chips.since(params.chips),
-                ), (data,)
-        return TraceRows(version=self._explorer.version, total=len(self._explorer.lines)), ()
+            return TraceRows(
+                version=params.version,
+                first=params.first,
+                total=len(answers.lines),
+                block=block,
+                first_chip=params.chips,
+                chips=self._chips.since(params.chips),
+            ), (data,)
 
     @method("trace.sessions")
     def sessions(self, params: TraceExplorerParams) -> OpenedLogs:
@@ -105,43 +106,42 @@ class PageMethods:
     @method("trace.facets")
     def facets(self, params: TraceExplorerParams) -> TraceFacets:
         """Returns the facets that were added, with their lines."""
-        added = map(_facet_rows, self._explorer.facets.added)
-        return TraceFacets(version=self._explorer.version, facets=tuple(added))
+        with self._explorer.following.lock:
+            added = tuple(map(_facet_rows, self._explorer.facets.added))
+            return TraceFacets(version=self._explorer.version, facets=added)
 
     @method("trace.tokens")
     def tokens(self, params: TraceVersionParams) -> Future[tuple[TraceTokens, Buffers]]:
         """Returns the tokens of the requests of all lines."""
-        answers = self._answers(params.version)
-        return self._explorer.answers.in_background(lambda: self._tokens(params.version, answers))
+        return self._explorer.answers.in_background(lambda: self._tokens(params.version))
 
     @gc_paused()
-    def _tokens(self, version: int, answers: LogAnswers | None) -> tuple[TraceTokens, Buffers]:
-        if answers is not None:
+    def _tokens(self, version: int) -> tuple[TraceTokens, Buffers]:
+        with self._lines_of(version) as answers:
+            if answers is None:
+                return TraceTokens(version=self._explorer.version), ()
             block, data = token_block(answers.lines, answers.requests)
-            if answers is self._answers(version):
-                return TraceTokens(version=version, block=block), (data,)
-        return TraceTokens(version=self._explorer.version), ()
+            return TraceTokens(version=version, block=block), (data,)
 
     @method("trace.search")
     def search(self, params: TraceSearchParams) -> tuple[TraceHits, Buffers]:
         """Returns the lines that contain a text, as far as the log is indexed.  Raises ``TraceError``."""
-        answers = self._answers(params.version)
-        if answers is not None:
+        with self._lines_of(params.version) as answers:
+            if answers is None:
+                return TraceHits(version=self._explorer.version), ()
             found = answers.search.find(params.text)
             block, data = line_block(found.lines)
-            if answers is self._answers(params.version):
-                return TraceHits(version=params.version, indexed=found.indexed, block=block), (data,)
-        return TraceHits(version=self._explorer.version), ()
+            return TraceHits(version=params.version, indexed=found.indexed, block=block), (data,)
 
     @method("trace.excerpts")
     def excerpts(self, params: TraceExcerptsParams) -> TraceExcerpts:
         """Returns the surroundings of hits.  Raises ``TraceError``."""
-        answers = self._answers(params.version)
-        if answers is None:
-            return TraceExcerpts(version=self._explorer.version)
-        lines = map(answers.checked, params.lines)
-        excerpts = tuple(answers.search.excerpt(line, params.text) for line in lines)
-        return TraceExcerpts(version=params.version, excerpts=excerpts)
+        with self._lines_of(params.version) as answers:
+            if answers is None:
+                return TraceExcerpts(version=self._explorer.version)
+            lines = map(answers.checked, params.lines)
+            excerpts = tuple(answers.search.excerpt(line, params.text) for line in lines)
+            return TraceExcerpts(version=params.version, excerpts=excerpts)
 
     @method("trace.follow")
     def follow(self, params: TraceFollowParams) -> tuple[TraceUpdate, Buffers]:
@@ -233,12 +233,14 @@ class PageMethods:
         """Returns what is removed from a file to share, and writes it if that is wanted."""
         return self._explorer.answers.share(params)
 
-    def _answers(self, version: int) -> LogAnswers | None:
-        """Returns what answers questions about the lines of a version; None if there are other lines now,
-        because another page has followed the log, which happens in any thread.
+    @contextmanager
+    def _lines_of(self, version: int) -> Iterator[LogAnswers | None]:
+        """Gives what answers questions about the lines of a version, which stay until the end;
+        None if there are other lines now, because another page has followed the log.
         """
-        answers = self._explorer.answers
-        return answers if version == self._explorer.version else None
+        # A page follows in any thread: the log, its lines, its texts and the version change one by one.
+        with self._explorer.following.lock:
+            yield self._explorer.answers if version == self._explorer.version else None
 
     @gc_paused()
     def _block(
@@ -257,7 +259,7 @@ def _facet_rows(facet: Facet) -> TraceFacetRows:
         choices=tuple(
             TraceChoiceLines(
                 key=f"{facet.name}:{key}",
-                label=one_line(key, 200),
+                label=one_line(redacted(key), 200),
                 title=facet.title(key),
                 lines=tuple(by_key.get(key, ())),
             )

@@ -10,7 +10,7 @@ import shutil
 import weakref
 from collections.abc import Callable
 from pathlib import Path
-from threading import Event
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -90,6 +90,32 @@ def test_two_pages_follow_one_explorer(codex: tuple[Path, list[bytes]]) -> None:
     late = follow(explorer, -1)
     assert late.restarted
     assert late.view
+
+
+@pytest.mark.parametrize("method", ["rows", "search", "tokens"])
+def test_a_page_never_gets_rows_of_other_lines_while_another_page_follows(
+    codex: tuple[Path, list[bytes]], monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    """A page follows in a thread, in which the lines change before their version does."""
+    path, rest = codex
+    explorer = nbtools.open_trace(path)
+    count, update = len(explorer.lines), explorer.update
+    params = {"rows": {"first": 0, "count": 25_000}, "search": {"text": "a"}, "tokens": {}}[method]
+    found: list[Any] = []
+    asking = Thread(target=lambda: found.append(ask(explorer, method, version=0, **params)))
+
+    def update_slowly() -> bool:
+        changed = update()
+        asking.start()
+        asking.join(0.3)
+        return changed
+
+    monkeypatch.setattr(explorer, "update", update_slowly)
+    append(path, b"".join(rest))
+    assert new_lines(follow(explorer, 0)) == list(range(count, len(explorer.lines)))
+    asking.join()
+    (reply,) = found
+    assert (reply.version, reply.block) == (1, None)
 
 
 def test_a_call_is_running_until_its_result_comes(tmp_path: Path) -> None:
