@@ -8,6 +8,7 @@ from threading import Lock
 from nbtools.cards.hidden_characters import one_line
 from nbtools.traces.explorer.explorer_view import Tone
 from nbtools.traces.explorer.line_style import CHANGE_OPS
+from nbtools.traces.explorer.redaction import redacted
 from nbtools.traces.explorer.row_messages import TraceChip
 from nbtools.traces.explorer.step_files import StepFiles
 from nbtools.traces.explorer.timeline import Timeline
@@ -65,7 +66,7 @@ class Chips:
     def _add(self, facet: str, key: str, title: str = "") -> None:
         can_ask = len(key) <= _MAX_KEY and _is_encodable(key)
         if can_ask:
-            label = one_line(key, 200)
+            label = one_line(redacted(key), 200)
             self._chips.append(TraceChip(facet=facet, key=f"{facet}:{key}", label=label, title=title))
         self._ids[facet, key] = len(self._chips) - 1 if can_ask else None
 

@@ -136,6 +136,22 @@ def test_a_secret_is_removed_where_nothing_tells_it(tmp_path):
     assert not any(form in everything_in(page) for form in encodings("qWx81nD0pLz7vB3k"))
 
 
+def test_nothing_is_left_of_a_secret_in_which_a_label_ends(tmp_path):
+    token = "ghp_zzB2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7Q9"
+    read = {
+        "type": "tool_use",
+        "id": "r",
+        "name": "Read",
+        "input": {"file_path": f"/srv/{'d' * 170}/{token}"},
+    }
+    records = [
+        ("user", {"role": "user"}, "Read it."),
+        ("assistant", {"role": "assistant", "id": "m"}, [read]),
+    ]
+    page, _ = shared_page(traces.load(write_log(tmp_path / "session.jsonl", HOME, records)), ShareOptions())
+    assert token[:8] not in everything_in(page)
+
+
 def test_home_folders_become_a_tilde_unless_they_stay(tmp_path):
     records = [
         (
