@@ -31,8 +31,8 @@ class PageChannel:
         comm.on_msg(self.receive)
 
     def receive(self, message: Any) -> None:
-        data = received(message["content"].get("data")) or {}
-        if "method" in data:
+        data = received(message["content"].get("data"))
+        if isinstance(data, dict) and "method" in data:
             method, params = data["method"], data.get("params")
             word = method.partition(".")[0] if isinstance(method, str) else ""
             service, executor = _services.get(word, (None, None))

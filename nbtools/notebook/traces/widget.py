@@ -37,8 +37,7 @@ class ExplorerWidget(anywidget.AnyWidget):
         super().__init__(view=view.model_dump(mode="json"))
         self._opened = {view.explorer}
         self.on_msg(self._on_request)
-        if self.comm is not None:
-            answer_on_subshell(self.comm)
+        self._answer_on_subshell()
 
     def _on_request(self, _widget: object, message: Any, _buffers: object) -> None:
         """Answers a page that calls a method of what the widget shows, or has opened."""
@@ -51,8 +50,14 @@ class ExplorerWidget(anywidget.AnyWidget):
                 if isinstance(view, dict) and isinstance(view.get("explorer"), str):
                     self._opened.add(view["explorer"])
             self.send(reply, list(buffers))
+            self._answer_on_subshell()
 
-        respond(EXPLORERS.find(explorer) if explorer in self._opened else None, message, answer)
+        is_known = isinstance(explorer, str) and explorer in self._opened
+        respond(EXPLORERS.find(explorer) if is_known else None, message, answer)
+
+    def _answer_on_subshell(self) -> None:
+        if self.comm is not None:
+            answer_on_subshell(self.comm)
 
     def bundle(self) -> dict[str, Any]:
         """Returns the widget's part of a MIME bundle, without its ``text/plain``."""

@@ -55,7 +55,7 @@ def ask(monkeypatch: pytest.MonkeyPatch) -> Any:
     explorers = [Explorer("first", "second"), Explorer("second"), Explorer("other")]
     widget = ExplorerWidget(View(explorer="first"))
 
-    def ask(method: str, explorer: str) -> Any:
+    def ask(method: str, explorer: Any) -> Any:
         assert explorers
         message = {"id": 3, "method": f"trace.{method}", "params": {"explorer": explorer}}
         widget._on_request(widget, message, None)
@@ -74,3 +74,21 @@ def test_only_what_the_widget_has_opened_answers(ask: Any) -> None:
     assert ask("open_other", "first") == ({"id": 3, "result": {"view": {"explorer": "second"}}}, [])
     assert ask("bytes", "second")[1] == [b"\1\2"]
     assert ask("bytes", "other") == gone
+
+
+@pytest.mark.parametrize("explorer", [None, 3, [], {}, ["first"]])
+def test_a_value_that_names_no_explorer_is_gone(ask: Any, explorer: Any) -> None:
+    assert ask("bytes", explorer) == ({"id": 3, "gone": True}, [])
+
+
+def test_after_an_answer_messages_are_handled_on_the_subshell_that_they_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Otherwise ipykernel handles them where the answer was sent: for one from a thread, behind the cell."""
+    explorer = Explorer("first")
+    widget = ExplorerWidget(View(explorer=explorer.id))
+    monkeypatch.setattr(
+        ExplorerWidget, "send", lambda self, *_: vars(self.comm).update(_reply_subshell_id=None)
+    )
+    widget._on_request(widget, {"id": 3, "method": "trace.bytes", "params": {"explorer": "first"}}, None)
+    assert "_reply_subshell_id" not in vars(widget.comm)
