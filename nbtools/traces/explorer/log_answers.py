@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import Future, wait
+from concurrent.futures import Future
 from functools import cached_property
 from threading import Lock
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias
 
 from nbtools.core.background import background_thread
 from nbtools.core.browser import IN_BROWSER
@@ -37,10 +36,10 @@ from nbtools.traces.explorer.usage.usage_tables import breakdown, samples_table
 from nbtools.traces.parallel_reading import gc_paused
 from nbtools.traces.trace import Trace
 
-T = TypeVar("T")
 SHORT_LOG = 5_000
-"""Lines of a log up to which its overviews are computed at once, not in a thread."""
-_THREAD = background_thread("nbtools-usage")
+"""Lines of a log up to which its overviews take no time to speak of."""
+USAGE_THREAD = background_thread("nbtools-usage")
+"""Computes what takes long for a long log; other methods do not wait for it."""
 Overview: TypeAlias = Literal["time", "tokens", "usage", "prices"]
 
 
@@ -63,15 +62,8 @@ class LogAnswers:
         with self._lock:
             known = self._overviews.get(kind)
             if known is None or (known.done() and known.exception() is not None):
-                known = self._overviews[kind] = self.in_background(lambda: self._compute(kind))
+                known = self._overviews[kind] = USAGE_THREAD.submit(self._compute, kind)
         return known
-
-    def in_background(self, compute: Callable[[], T]) -> Future[T]:
-        """Computes in a thread; for a short log, returns when that is done."""
-        future = _THREAD.submit(compute)
-        if len(self.lines) <= SHORT_LOG:
-            wait([future])
-        return future
 
     def _compute(self, kind: Overview) -> TraceStrip | TraceUsage:
         with gc_paused():

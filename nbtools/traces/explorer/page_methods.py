@@ -26,6 +26,7 @@ from nbtools.traces.explorer.explorer_messages import (
     TraceShareParams,
 )
 from nbtools.traces.explorer.facets import Facet
+from nbtools.traces.explorer.log_answers import USAGE_THREAD, LogAnswers
 from nbtools.traces.explorer.log_rows import line_block, row_block, token_block
 from nbtools.traces.explorer.redaction import redacted
 from nbtools.traces.explorer.reviewing.review_messages import TraceReview, TraceReviewParams
@@ -56,7 +57,6 @@ from nbtools.traces.parallel_reading import gc_paused
 
 if TYPE_CHECKING:
     from nbtools.traces.explorer.explorer import Explorer
-    from nbtools.traces.explorer.log_answers import LogAnswers
 
 Buffers: TypeAlias = Sequence[bytes]
 MAX_ROWS = 25_000
@@ -113,7 +113,7 @@ class PageMethods:
     @method("trace.tokens")
     def tokens(self, params: TraceVersionParams) -> Future[tuple[TraceTokens, Buffers]]:
         """Returns the tokens of the requests of all lines."""
-        return self._explorer.answers.in_background(lambda: self._tokens(params.version))
+        return USAGE_THREAD.submit(self._tokens, params.version)
 
     @gc_paused()
     def _tokens(self, version: int) -> tuple[TraceTokens, Buffers]:

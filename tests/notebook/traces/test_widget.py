@@ -35,9 +35,6 @@ class Explorer:
         self._other = other
         EXPLORERS.add(self)
 
-    def answer(self, task: Any) -> Any:
-        raise NotImplementedError
-
     @method("trace.open_other")
     def open_other(self, _: Params) -> Opened:
         return Opened(view=View(explorer=self._other))

@@ -121,7 +121,7 @@ def test_a_step_names_the_tokens_of_its_request() -> None:
 def test_a_long_log_is_added_up_while_other_requests_are_answered(tmp_path: Path) -> None:
     explorer = open_trace(write_long_log(tmp_path / "long.jsonl", 2 * log_answers.SHORT_LOG))
     busy = Event()
-    other = log_answers._THREAD.submit(busy.wait)  # as while another log is added up
+    other = log_answers.USAGE_THREAD.submit(busy.wait)  # as while another log is added up
     try:
         waiting = explorer.methods.strip(TraceStripParams(explorer=explorer.id, mode="time"))
         assert not waiting.done()
@@ -138,6 +138,20 @@ def test_a_long_log_is_added_up_while_other_requests_are_answered(tmp_path: Path
     assert sum(bar.mark == "" for bar in found.bars) > MAX_BARS
 
 
+def test_a_short_log_is_added_up_while_other_requests_are_answered() -> None:
+    explorer = opened("pi/made--tree.jsonl")
+    busy = Event()
+    other = log_answers.USAGE_THREAD.submit(busy.wait, 10)
+    try:
+        tokens = explorer.methods.tokens(TraceVersionParams(explorer=explorer.id, version=0))
+        usage = explorer.methods.usage(TraceUsageParams(explorer=explorer.id))
+        assert [one.done() for one in (other, tokens, usage)] == [False] * 3
+    finally:
+        busy.set()
+    assert tokens.result()[0].block
+    assert usage.result().tables
+
+
 def test_the_overview_over_time_of_a_long_log_is_made_with_the_first_step_that_is_opened(
     tmp_path: Path,
 ) -> None:
@@ -145,5 +159,5 @@ def test_the_overview_over_time_of_a_long_log_is_made_with_the_first_step_that_i
     os.utime(log, (0, 0))
     explorer = open_trace(log)
     assert isinstance(ask(explorer, "open", line=0), TraceOpened)
-    log_answers._THREAD.submit(bool).result()  # comes after what was begun before
+    log_answers.USAGE_THREAD.submit(bool).result()  # comes after what was begun before
     assert explorer.methods.strip(TraceStripParams(explorer=explorer.id, mode="time")).done()
