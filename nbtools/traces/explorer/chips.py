@@ -64,7 +64,7 @@ class Chips:
         return self._ids[facet, key]
 
     def _add(self, facet: str, key: str, title: str = "") -> None:
-        can_ask = len(key) <= _MAX_KEY and _is_encodable(key)
+        can_ask = len(key) <= _MAX_KEY and is_encodable(key)
         if can_ask:
             label = one_line(redacted(key), 200)
             self._chips.append(TraceChip(facet=facet, key=f"{facet}:{key}", label=label, title=title))
@@ -108,6 +108,6 @@ class StepChips:
         return known
 
 
-def _is_encodable(text: str) -> bool:
+def is_encodable(text: str) -> bool:
     """Returns whether ``text`` can be sent to a page and back: lone surrogates cannot."""
     return text.isprintable() or not any("\ud800" <= character <= "\udfff" for character in text)

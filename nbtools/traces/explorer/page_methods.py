@@ -12,7 +12,7 @@ from nbtools.core.extension_points import extension
 from nbtools.core.methods import method
 from nbtools.traces.columns import ColumnBlock
 from nbtools.traces.comparison.comparison_messages import CompareWithParams
-from nbtools.traces.explorer.chips import Chips, StepChips
+from nbtools.traces.explorer.chips import Chips, StepChips, is_encodable
 from nbtools.traces.explorer.explorer_messages import (
     OpenedLogs,
     TraceCell,
@@ -264,5 +264,6 @@ def _facet_rows(facet: Facet) -> TraceFacetRows:
                 lines=tuple(by_key.get(key, ())),
             )
             for key in facet.offered()
+            if is_encodable(key)
         ),
     )

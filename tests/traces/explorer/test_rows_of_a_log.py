@@ -187,6 +187,13 @@ def test_an_added_facet_has_its_lines_and_can_change() -> None:
     assert {one.key: one.lines for one in added.choices} == {"mark:odd": (3,), "mark:even": (4,)}
 
 
+def test_a_choice_that_no_page_can_name_is_left_out() -> None:
+    explorer = nbtools.open_trace(sample(CLAUDE))
+    explorer.add_facet(lambda _: Marked(**{"half a \ud83d": [1], "whole 🎉": [2]}))
+    (added,) = explorer.methods.facets(TraceExplorerParams(explorer=explorer.id)).facets
+    assert [choice.key for choice in added.choices] == ["mark:whole 🎉"]
+
+
 def test_telling_that_facets_have_changed_is_deprecated(explorer: Explorer) -> None:
     with pytest.warns(DeprecationWarning, match="not needed any more"):
         explorer.facets.changed()
