@@ -133,7 +133,17 @@ def _answer_later(
     wait([future], _WAIT)
     if not future.done():
         send({"id": identity, "pending": True}, ())
-    future.add_done_callback(lambda done: answer(done.result))
+    future.add_done_callback(lambda done: answer(lambda: _result(done)))
+
+
+def _result(done: Future[Any]) -> Any:
+    """Returns the result of a future, or raises its error."""
+    # In a callback, an exit or another ``BaseException`` would end the thread of the executor, whose next
+    # work then waits for ever.
+    error = None if done.cancelled() else done.exception()
+    if error is not None and not isinstance(error, Exception):
+        raise RuntimeError(f"{type(error).__name__}: {error}") from error
+    return done.result()
 
 
 def _call(target: Any, message: Mapping[str, Any]) -> Any:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
+from queue import Queue
 
 import pytest
 from pydantic import BaseModel
 
 from nbtools.core.errors import TraceError
-from nbtools.core.methods import NoParams, method, methods_of, respond
+from nbtools.core.methods import NoParams, method, methods_of, respond, respond_with
 
 
 class Params(BaseModel):
@@ -49,6 +50,10 @@ class Numbers:
     def fail(self, _: NoParams) -> Doubled:
         raise ZeroDivisionError("by zero")
 
+    @method("numbers.exit")
+    def exit(self, _: NoParams) -> Doubled:
+        raise SystemExit(3)
+
     def secret(self, _: NoParams) -> Doubled:
         raise AssertionError
 
@@ -67,7 +72,7 @@ def ask(target, method, **params):
 
 def test_the_models_of_a_method_are_found_in_its_annotations():
     found = methods_of(Numbers)
-    assert len(found) == 6
+    assert len(found) == 7
     rows, later, forget = found["numbers.rows"], found["numbers.later"], found["numbers.forget"]
     assert (rows.params, rows.result, rows.has_buffers) == (Params, Doubled, True)
     assert (later.params, later.result, later.has_buffers) == (NoParams, Doubled, False)
@@ -138,6 +143,19 @@ def test_an_error_that_takes_longer_follows(numbers):
     answers = ask(numbers, "numbers.later")
     numbers.later.set_exception(TraceError("The log has changed."))
     assert answers[1:] == [({"id": 7, "problem": "The log has changed."}, ())]
+
+
+def test_an_exit_in_a_thread_is_a_bug_and_leaves_the_thread_to_the_next_request(numbers):
+    answers = Queue()
+    with ThreadPoolExecutor(1) as executor:
+        for name in ("exit", "forget"):
+            message = {"id": 7, "method": f"numbers.{name}", "params": {}}
+            respond_with(lambda: numbers, message, lambda answer, _: answers.put(answer), executor)
+        final = []
+        while len(final) < 2:
+            final += [answer for answer in [answers.get(timeout=20)] if "pending" not in answer]
+    assert final[0]["problem"].startswith("Internal error in nbtools")
+    assert final[1] == {"id": 7, "result": None}
 
 
 def test_a_result_that_is_there_is_sent_at_once(numbers):
