@@ -13,7 +13,7 @@ type Parsed<R> = R extends Buffers ? Omit<R, 'buffers'> : R;
 /** The parsers of the results of some methods, as `make wire` generates them. */
 export type Parsers<M extends MethodName> = { readonly [K in M]: Parser<Parsed<Result<K>>> };
 
-/** Called with true when an answer is late, and with false when the request has ended. */
+/** Called with true when an answer is late, and with false when the request has ended, or the kernel says that its result takes longer. */
 export type WaitListener = (late: boolean) => void;
 
 /**
@@ -66,6 +66,8 @@ export class Client<M extends MethodName> {
 interface PendingRequest {
   resolve(result: RawResult): void;
   fail(error: RequestError): void;
+  /** Ends the report that the answer is late. */
+  endWait(): void;
   /** Whether the kernel has said that the result takes longer. */
   isComputed: boolean;
 }
@@ -86,12 +88,15 @@ export abstract class MessageExchange implements Channel {
   call(method: string, params: object, onWait: WaitListener = () => undefined): Promise<RawResult> {
     const id = ++lastId;
     const busyTimer = setTimeout(() => onWait(true), BUSY_AFTER);
-    const result = new Promise<RawResult>((resolve, fail) => this.pending.set(id, { resolve, fail, isComputed: false }));
+    const endWait = () => {
+      clearTimeout(busyTimer);
+      onWait(false);
+    };
+    const result = new Promise<RawResult>((resolve, fail) => this.pending.set(id, { resolve, fail, endWait, isComputed: false }));
     void this.post({ id, method, params });
     return result.finally(() => {
       this.pending.delete(id);
-      clearTimeout(busyTimer);
-      onWait(false);
+      endWait();
     });
   }
 
@@ -108,6 +113,7 @@ export abstract class MessageExchange implements Channel {
       request.fail(new RequestError('problem', answer['problem']));
     } else if (answer['pending'] === true) {
       request.isComputed = true;
+      request.endWait(); // the kernel is not busy
     } else {
       request.fail(new RequestError(answer['gone'] === true ? 'gone' : 'invalid'));
     }

@@ -210,12 +210,14 @@ test('a kernel that has processed the message must answer within ten seconds; a 
   kernel.comm.answer({ result: CELL });
 });
 
-test('a result that takes longer is waited for', async () => {
+test('a result that takes longer is waited for, and the kernel is not reported as busy', async () => {
   const { kernel, ask } = connect();
-  const request = ask();
+  const notices: boolean[] = [];
+  const request = ask(late => notices.push(late));
   await settle();
   kernel.comm.answer({ pending: true });
   mock.timers.tick(60_000);
+  assert.deepEqual(notices, [false]);
   kernel.comm.answer({ result: CELL });
   assert.equal((await request).source, CELL.source);
 });
