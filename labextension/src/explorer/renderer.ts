@@ -210,7 +210,7 @@ function explorerPage(data: unknown, trans: TranslationBundle): Page | null {
       saved: trans.__('Saved view · run the cell again to search, filter and open steps'),
       create: async pages => {
         const rows = await pages.client.request('trace.rows', firstRows(view));
-        return () => pages.explorer(view, {}, rows);
+        return () => pages.explorer({ ...view, total: rows.total }, {}, rows); // a saved output may say anything
       },
       update: page => (page as ExplorerPage).update(view)
     }

@@ -21,7 +21,7 @@ async function start(): Promise<void> {
   const log = tryParse(parseSharedLog, json);
   const rows = log && Uint8Array.from(log.data, character => character.charCodeAt(0) & 0xff).buffer;
   const columns = log?.rows.block && rows && readColumns(log.rows.block, rows);
-  if (!log || !rows || !columns) {
+  if (!log || !rows || !columns || [log.view.total, log.rows.total, log.opened.length].some(total => total !== columns.count)) {
     main.replaceChildren(element('p', '', trans.__('This file is damaged: its data cannot be read.')));
     return;
   }
