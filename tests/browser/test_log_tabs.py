@@ -224,6 +224,10 @@ async def test_a_kernel_that_ends_or_does_not_answer_is_replaced(browse, project
     await browse.evaluate(CLOSE_AND_OPEN, first)
     await expect(tab.row("Read")).to_be_visible()
     assert await browse.evaluate(SESSIONS) == OURS
+    await tab.chip("failed").click()
+    failed = tab.node.locator('.nbtools-trace-row[data-index="1"]')
+    await failed.click()
+    chosen = await failed.inner_text()
     os.kill(await browse.evaluate(KERNEL_PROCESS), signal.SIGSTOP)
     await browse.evaluate(OPEN_PATH, second)
     await expect(tab.node).to_contain_text(
@@ -232,8 +236,9 @@ async def test_a_kernel_that_ends_or_does_not_answer_is_replaced(browse, project
     await tab.node.get_by_role("button", name="Use a new kernel").click()
     await expect(tab.row("Read")).to_be_visible()
     await browse.locator(".lm-TabBar-tab").filter(has_text="first.jsonl").click()
-    await tab.chip("failed").click()
     await expect(tab.node.locator(".nbtools-trace-found")).to_contain_text(" of ")
+    await expect(tab.chip("failed")).to_have_attribute("aria-pressed", "true")
+    await expect(tab.node.locator(".nbtools-table-active")).to_have_text(chosen, use_inner_text=True)
     await eventually(OURS, browse.evaluate, SESSIONS)
 
 

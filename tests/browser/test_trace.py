@@ -124,6 +124,26 @@ async def test_a_search_says_what_it_has_read_while_the_index_is_made(show_log, 
     await expect(nothing).to_have_text("No steps match the filters.")
 
 
+async def test_hits_that_are_found_later_do_not_scroll_the_list(show_log, tmp_path, monkeypatch):
+    read_on, index_more = Event(), Searcher.index_more
+
+    def index_part(searcher):
+        assert not searcher.indexed_fraction or read_on.wait(PATIENCE / 1000)
+        return index_more(searcher)
+
+    monkeypatch.setattr(Searcher, "index_more", index_part)
+    trace = await show_log(write_long_log(tmp_path / "session.jsonl", MANY))
+    await trace.search.fill("39* passed")
+    await expect(trace.node.locator(".nbtools-trace-indexing")).to_have_text(re.compile(r"^\d+ hits? in the"))
+    read_on.set()
+    await expect(trace.node.locator(".nbtools-trace-found")).to_have_text(re.compile(r"^\d{2,} of "))
+    await expect(trace.rows.first).to_contain_text("tests/test_39.py")
+    assert await trace.list.evaluate("list => [list.scrollTop, list.scrollHeight > list.clientHeight]") == [
+        0,
+        True,
+    ]
+
+
 CURRENT_HIT = """pane => {
     const [range] = CSS.highlights.get('nbtools-search-current');
     const [mark, view] = [range.getBoundingClientRect(), pane.getBoundingClientRect()];

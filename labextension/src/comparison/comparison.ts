@@ -84,6 +84,9 @@ export class ComparisonPage {
     const { client, problemOf } = this.context;
     try {
       const other = await client.request('comparison.baseline', { explorer: view.explorer, baseline });
+      if (this.disposed) {
+        return;
+      }
       setText(this.message, '');
       this.grid.dispose();
       this.draw(other, null);

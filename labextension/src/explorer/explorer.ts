@@ -142,6 +142,11 @@ export class ExplorerView {
    * `rows` is the answer to the request for the first rows, if it was sent already.
    */
   update(view: TraceView, rows: RowsReply | null = null): void {
+    void this.open(view, rows);
+  }
+
+  /** Shows a view; resolves when all rows are loaded, or cannot be. */
+  private open(view: TraceView, rows: RowsReply | null): Promise<void> {
     const isSame = this.state.view?.explorer === view.explorer;
     this.requests.explorer = view.explorer;
     this.dispatch({ type: isSame ? 'view' : 'open', view });
@@ -161,6 +166,7 @@ export class ExplorerView {
         .then(() => this.timeline.prefetch())
         .then(() => this.review?.start())
         .then(() => this.loading.facets());
+    return loaded;
   }
 
   focus(): void {
@@ -175,15 +181,17 @@ export class ExplorerView {
 
   /** Shows a log that was opened again: at the view's step, or with the filter and the step that the person had chosen. */
   reopen(view: TraceView): void {
-    const { filter, selected } = this.state;
-    this.update(view);
+    const { filter, typed, selected } = this.state;
+    const loaded = this.open(view, null);
     if (view.step === null) {
-      this.applyFilter(filter);
-      selected === null || this.goToLine(selected, false);
+      this.applyFilter({ ...filter, text: typed });
+      const select = () => selected === null || this.state.selected !== null || this.goToLine(selected, false);
+      filter.chips.length ? void loaded.then(select) : select(); // the rows say which lines have the chips
     }
   }
 
   dispose(): void {
+    this.requests.close();
     this.stepLoader.stop();
     [this.loading, this.following, this.keyboard, this.list, this.detailPane, this.timeline, this.filters, this.review].forEach(part =>
       part?.dispose()
@@ -287,7 +295,7 @@ export class ExplorerView {
       list.activate(null);
       list.show(lines, onlyFolds);
     } else {
-      list.replace(lines, { sorted });
+      list.replace(lines, { sorted: true }); // rows, hits and facets of the same lines may come anywhere, so it does not follow its end
     }
     const row = selectedRow(state);
     row === list.active || list.activate(row, margin);
@@ -326,6 +334,9 @@ export class ExplorerView {
   /** Takes over what was written to the log. */
   private async takeOver(reply: FollowReply, log: string): Promise<void> {
     const view = reply.view!;
+    if (view.explorer !== this.state.view?.explorer) {
+      return; // the log was opened again
+    }
     const moves = new LineMoves(reply.moves, view.total, reply.restarted);
     const columns = columnsOf(reply.block, reply.buffers);
     const rows = columns ? null : await this.loading.reloaded(reply.version);
@@ -353,10 +364,14 @@ export class ExplorerView {
     this.applyFilter({ ...this.state.filter, ...change });
   }
 
-  /** Changes the filter.  The list waits only for a text, which the kernel searches for. */
-  private applyFilter(filter: TraceFilter): void {
+  /** Changes the filter.  The list waits only for a text, which the kernel searches for, and at first for facets that do not follow from the rows. */
+  private applyFilter(filter: TraceFilter, isComplete = this.state.facets.length > 0): void {
     const { trans } = this.context;
     const [unknown, names] = unknownChips(this.state, filter.chips);
+    if (unknown.length && !isComplete) {
+      void this.loading.facets().then(isLoaded => isLoaded && this.applyFilter(filter, true));
+      return;
+    }
     if (unknown.length) {
       this.showNotice(trans.__('Unknown filter: %1. Available: %2.', unknown[0]!, names.join(', ')));
       return;

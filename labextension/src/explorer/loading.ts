@@ -139,14 +139,18 @@ export class Loading {
     }
   }
 
-  /** Loads what the list can be filtered by that does not follow from the rows. */
-  async facets(): Promise<void> {
+  /** Loads what the list can be filtered by that does not follow from the rows; returns whether that is known now. */
+  async facets(): Promise<boolean> {
     try {
       const reply = await this.ask('trace.facets', {});
-      reply?.version === this.state.version && this.events.dispatch({ type: 'facets', facets: reply.facets });
+      if (reply?.version === this.state.version) {
+        this.events.dispatch({ type: 'facets', facets: reply.facets });
+        return true;
+      }
     } catch (error) {
       failureMessage(error); // the requests have said so
     }
+    return false;
   }
 
   private get missing(): number | null {

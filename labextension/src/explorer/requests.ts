@@ -21,6 +21,7 @@ export class LogRequests {
   explorer = '';
   private readonly client: Client<TraceMethod>;
   private lost = false;
+  private closed = false;
 
   constructor(
     private readonly context: ExplorerContext,
@@ -29,8 +30,24 @@ export class LogRequests {
     this.client = new Client(() => context.channel(), TRACE_METHODS);
   }
 
-  /** Calls a method.  Rejects with `RequestFailed`. */
-  async ask<K extends TraceMethod>(method: K, params: Omit<Params<K>, 'explorer'>): Promise<Result<K>> {
+  /** Calls a method.  Rejects with `RequestFailed`; once the page has closed, never settles. */
+  ask<K extends TraceMethod>(method: K, params: Omit<Params<K>, 'explorer'>): Promise<Result<K>> {
+    return new Promise((resolve, reject) => {
+      if (!this.closed) {
+        this.result(method, params).then(
+          result => this.closed || resolve(result),
+          (error: Error) => this.closed || reject(error)
+        );
+      }
+    });
+  }
+
+  /** Ends all work that waits for an answer, such as loading rows and searching a log that is still indexed. */
+  close(): void {
+    this.closed = true;
+  }
+
+  private async result<K extends TraceMethod>(method: K, params: Omit<Params<K>, 'explorer'>): Promise<Result<K>> {
     try {
       const result = await this.client.request(method, { explorer: this.explorer, ...params } as unknown as Params<K>);
       this.reportAnswer(false);

@@ -22,6 +22,8 @@ export interface ExplorerState extends Filterable {
   readonly hits: Found | null;
   /** The filter that the person has chosen. */
   readonly filter: TraceFilter;
+  /** The text that the person has searched for last, also if that has failed. */
+  readonly typed: string;
   /** The filter of the listed lines: that of the person, with the text that was searched for last. */
   readonly shown: TraceFilter;
   readonly listed: Listing;
@@ -117,6 +119,7 @@ function stateOf(view: TraceView | null): ExplorerState {
     view,
     version: view?.version ?? 0,
     filter: NO_FILTER,
+    typed: '',
     shown: NO_FILTER,
     listed: listing(log, NO_FILTER),
     offered: offeredFacets(log, NO_FILTER),
@@ -177,7 +180,7 @@ function filtered(state: ExplorerState, filter: TraceFilter): ExplorerState {
     return state;
   }
   const without = filter.text ? {} : { hits: null, excerpts: new Map<number, readonly Span[]>() };
-  return { ...state, ...without, filter, notice: '' };
+  return { ...state, ...without, filter, typed: filter.text, notice: '' };
 }
 
 function found(state: ExplorerState, hits: Found): ExplorerState {

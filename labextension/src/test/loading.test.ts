@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import { columnsOf as replyColumns, Loading } from '../explorer/loading.js';
 import { LineMoves } from '../explorer/line_moves.js';
 import type { TraceView } from '../explorer/model.js';
-import { RequestFailed, type LogRequests } from '../explorer/requests.js';
+import type { ExplorerContext } from '../explorer/explorer_context.js';
+import { LogRequests, RequestFailed } from '../explorer/requests.js';
 import { INITIAL_STATE, reduce, type Action, type ExplorerState } from '../explorer/state.js';
 import { encode } from './columns.js';
 
@@ -183,4 +184,24 @@ test('the page requests each excerpt once, for the lines that are in view now', 
     [[1, 2], [3]]
   );
   assert.deepEqual(page.state.excerpts.get(3), [['line 3', 'hit']]);
+});
+
+test('once a page has closed, its requests never settle, and it sends none', async () => {
+  const asked: string[] = [];
+  const answers: (() => void)[] = [];
+  const call = (method: string) => {
+    asked.push(method);
+    return new Promise(resolve => answers.push(() => resolve({ result: { source: '%trace log' }, buffers: [] })));
+  };
+  const requests = new LogRequests({ channel: () => ({ call }) } as unknown as ExplorerContext, () => undefined);
+  const first = requests.ask('trace.cell', {});
+  answers[0]!();
+  assert.equal((await first).source, '%trace log');
+  let settled = 0;
+  void requests.ask('trace.cell', {}).finally(() => settled++);
+  requests.close();
+  answers[1]!();
+  void requests.ask('trace.cell', {}).finally(() => settled++);
+  await new Promise(resolve => setImmediate(resolve));
+  assert.deepEqual([asked.length, settled], [2, 0]);
 });

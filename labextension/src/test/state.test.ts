@@ -63,6 +63,12 @@ const GROWTH: Action = {
   known: CHIPS.length
 };
 
+test('the text of a search that has failed is what the person has typed, until another one', () => {
+  const failed = after(loaded(), filter({ text: 'pip' }), { type: 'search failed', text: 'pip', notice: 'gone' });
+  assert.deepEqual([failed.filter.text, failed.typed, failed.notice], ['', 'pip', 'gone']);
+  assert.deepEqual([after(failed, filter({ chips: ['kind:shell'] })).typed, after(failed, filter({ text: 'uv' })).typed], ['', 'uv']);
+});
+
 test('all lines are listed before they are loaded, and stay when they are', () => {
   const opened = after(INITIAL_STATE, { type: 'open', view: viewOf(3) });
   assert.deepEqual([lines(opened), opened.rows.row(1), opened.rows.firstMissing], [[0, 1, 2], null, 0]);
