@@ -4,7 +4,10 @@ list, search, keys, links, themes, and what must not happen.
 
 from __future__ import annotations
 
+import base64
+import json
 import re
+import zlib
 
 import pytest
 import pytest_asyncio
@@ -249,3 +252,18 @@ def hostile_records():
                 {"role": "user"},
                 [{"type": "tool_result", "tool_use_id": f"{name}{number}", "content": text}],
             )
+
+
+@pytest.mark.parametrize("total", [-1, 0.5, 2**32])
+async def test_a_file_that_announces_other_rows_than_it_has_is_damaged(browser, shared, tmp_path, total):
+    html = shared.read_text(encoding="utf-8")
+    packed = max(re.findall(r"[A-Za-z0-9+/=]{1000,}", html), key=len)
+    log = json.loads(zlib.decompress(base64.b64decode(packed)))
+    log["view"]["total"] = log["rows"]["total"] = total
+    changed = base64.b64encode(zlib.compress(json.dumps(log).encode())).decode()
+    path = tmp_path / "changed.html"
+    path.write_text(html.replace(packed, changed), encoding="utf-8")
+    page = await browser.new_page()
+    await page.goto(path.as_uri())
+    await expect(page.locator("body")).to_contain_text("This file is damaged")
+    await page.close()
