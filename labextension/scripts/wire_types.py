@@ -32,7 +32,8 @@ from nbtools.notebook.channel import CHANNEL_TARGET
 from nbtools.notebook.forms.requests import Forms
 from nbtools.notebook.open_notebooks import FrontendNotebooks
 from nbtools.notebook.state import state_messages as state
-from nbtools.notebook.state.comm import LOADED_EVENT, UNLOADED_EVENT, Follower
+from nbtools.notebook.state.comm import LOADED_EVENT, UNLOADED_EVENT
+from nbtools.notebook.state.follower import Follower
 from nbtools.notebook.state.requests import Page
 from nbtools.notebook.traces.log_tabs import LogTabs
 from nbtools.traces.columns import ColumnBlock

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from typing import Any, TypeAlias
-
-from pydantic import BaseModel
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from nbtools.core.browser import received
-from nbtools.core.methods import respond_with
 from nbtools.notebook.subshells import answer_on_subshell
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 CHANNEL_TARGET = "nbtools"
 """Name of the comm target."""
@@ -33,6 +33,10 @@ class PageChannel:
     def receive(self, message: Any) -> None:
         data = received(message["content"].get("data"))
         if isinstance(data, dict) and "method" in data:
+            from nbtools.core.methods import (  # noqa: PLC0415 - pydantic is not needed to load the extension
+                respond_with,
+            )
+
             method, params = data["method"], data.get("params")
             word = method.partition(".")[0] if isinstance(method, str) else ""
             service, executor = _services.get(word, (None, None))

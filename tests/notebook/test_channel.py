@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -60,3 +62,10 @@ def test_parameters_that_are_no_object_name_nothing(params: Any) -> None:
 @pytest.mark.parametrize("data", [None, 5, "method", ["method"], {}, {"method": "clock.wind", "params": {}}])
 def test_data_without_a_request_gets_no_answer(data: Any) -> None:
     assert answers(data) == []
+
+
+def test_the_extension_is_loaded_without_pydantic() -> None:
+    """It would take a third of the time; only a page that calls a method needs it."""
+    loaded = "import sys, nbtools.notebook.extension; print('pydantic' in sys.modules)"
+    run = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
+    assert run.stdout == "False\n"

@@ -13,7 +13,6 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from nbtools.core.methods import NoParams, method
 from nbtools.notebook import channel
 
 if TYPE_CHECKING:
@@ -108,26 +107,12 @@ class StateComm:
         if self._publisher is not None:
             self._publisher.leave(page)
 
-    def _follower(self, page: PageChannel, _params: object) -> Follower:
+    def _follower(self, page: PageChannel, _params: object) -> object:
+        from nbtools.notebook.state.follower import Follower  # noqa: PLC0415 - not needed to load the extension
+
         return Follower(self, page)
 
     def _page(self, page: PageChannel, _params: object) -> object:
         """Returns what a page requests with.  The first request creates the session."""
         _ = self._runtime.bridge
         return self._publish().page(page)
-
-
-class Follower:
-    """One page, as it begins and ends to follow."""
-
-    def __init__(self, state: StateComm, page: PageChannel) -> None:
-        self._state = state
-        self._page = page
-
-    @method("state.follow")
-    def follow(self, _: NoParams) -> None:
-        self._state.follow(self._page)
-
-    @method("state.leave")
-    def leave(self, _: NoParams) -> None:
-        self._state.leave(self._page)
