@@ -99,14 +99,22 @@ def command_line() -> Iterator[str]:
 def wire() -> Iterator[str]:
     """The JSON of each display, by the models that both sides are made from."""
     sys.path.insert(0, str(ROOT / "labextension/scripts"))
-    from wire_types import FORMATS, schemas  # noqa: PLC0415 - a script beside the front end
+    from wire_types import FORMATS  # noqa: PLC0415 - a script beside the front end
 
     for one in FORMATS:
         package = Path(one.source).parent.as_posix().removeprefix("nbtools/notebook/")
         yield f"## {package}\n\nFrom `{one.source}`.\n"
-        if mime := [value for name, value in one.constants.items() if name.endswith(("MIME", "TARGET"))]:
-            yield f"MIME types and comm targets: {', '.join(f'`{value}`' for value in mime)}.\n"
-        for name, schema in sorted(schemas((*one.received, *one.sent)).items()):
+        if mime := [value for name, value in one.constants.items() if name.endswith("MIME")]:
+            yield f"MIME types: {', '.join(f'`{value}`' for value in mime)}.\n"
+        if one.methods:
+            yield _table(
+                ("method", "parameters", "result"),
+                (
+                    (f"`{known.name}`", known.params.__name__, known.result.__name__ if known.result else "")
+                    for known in one.methods
+                ),
+            )
+        for name, schema in sorted(one.models.items()):
             if name not in one.known:
                 yield f"### {name}\n\n{_text(schema.get('description', ''))}\n"
                 yield _table(

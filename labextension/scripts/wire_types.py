@@ -250,7 +250,7 @@ def schemas(roots: Iterable[type[BaseModel]]) -> dict[str, Schema]:
         (model, "serialization") for model in roots
     ]
     _, top = models_json_schema(whole, ref_template="#/$defs/{model}")
-    models: dict[str, Schema] = top["$defs"]
+    models: dict[str, Schema] = top.get("$defs", {})
     return models
 
 

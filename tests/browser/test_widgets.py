@@ -210,25 +210,31 @@ async def test_a_page_can_ask_only_for_its_own_explorer(views):
             const answers = [];
             let last;
             const done = new Promise(resolve => (last = resolve));
-            // the page's own requests count from 1, and their answers come to the same model
-            model.on('msg:custom', ({ answer }) => {
-                if (answer.id > 1000) answers.push([answer.id - 1000, answer.reply.type]);
-                if (answer.id === 1009) last();
+            // the page's own requests have other ids, and their answers come to the same model
+            model.on('msg:custom', ({ id, gone, problem, result }) => {
+                if (id < 0) answers.push([-id, gone ? 'gone' : problem ? 'problem' : Object.keys(result)[0]]);
+                if (id === -9) last();
             });
-            const place = { type: 'raw', line: 0 };
-            for (const request of [null, 'x', { id: 1001, explorer: other, task: place },
-                { id: 1002, explorer: own, task: { type: 'shell' } },
-                { id: 1003, explorer: own, task: { type: 'raw', line: 1e9 } },
-                { id: 1004, explorer: own, task: { type: 'page', filter: { text: 'x'.repeat(20000) }, first: 0, count: 1 } },
-                { id: 1009, explorer: own, task: place }])
-                model.send({ request });
+            const params = { explorer: own, line: 0 };
+            for (const request of [null, 'x', { id: -1, method: 'trace.raw', params: { ...params, explorer: other } },
+                { id: -2, method: 'trace.shell', params },
+                { id: -3, method: 'trace.raw', params: { ...params, line: 1e9 } },
+                { id: -4, method: 'trace.search', params: { explorer: own, version: 0, text: 'x'.repeat(20000) } },
+                { id: -9, method: 'trace.raw', params }])
+                model.send(request);
             model.send('no object');
             await done;
             return answers;
         }""",
         other.id,
     )
-    assert answers == [[2, "problem"], [3, "problem"], [4, "problem"], [9, "raw"]]
+    assert answers == [
+        [1, "gone"],
+        [2, "problem"],
+        [3, "problem"],
+        [4, "problem"],
+        [9, "text"],
+    ]
 
 
 MARIMO = """\
