@@ -58,9 +58,9 @@ def extension_sizes():
     return sizes
 
 
-def test_script_and_style_that_every_page_loads_are_at_most_220_kb():
+def test_script_and_style_that_every_page_loads_are_at_most_210_kb():
     assert not list(EXTENSION.glob("*.css")), "the style is in a script"
-    assert 0 < extension_sizes()["start"] <= 220_000
+    assert 0 < extension_sizes()["start"] <= 210_000
 
 
 @pytest.mark.parametrize("name", ON_DEMAND)
@@ -68,6 +68,6 @@ def test_chunks_on_demand_keep_to_their_limits(name):
     assert 0 < extension_sizes()[name] <= ON_DEMAND[name]
 
 
-def test_each_question_loads_at_most_77_kb():
+def test_each_question_loads_at_most_75_kb():
     """Every approval widget travels with its script and style sheet."""
-    assert sum((WIDGETS / f"question{suffix}").stat().st_size for suffix in (".js", ".css")) <= 77_000
+    assert sum((WIDGETS / f"question{suffix}").stat().st_size for suffix in (".js", ".css")) <= 75_000
