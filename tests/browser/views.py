@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
+from threading import Condition
 from typing import Any, NamedTuple, Protocol
 
 from comm.base_comm import BaseComm
@@ -22,7 +23,7 @@ from playwright.async_api import BrowserContext, Locator, Page
 from nbtools.notebook.traces.widget import ExplorerWidget
 from tests.browser.tab import PATIENCE, THEMES, take_pictures
 from tests.browser.widget_host import SCRIPT, dress
-from tests.waiting import until
+from tests.waiting import DEADLINE, until
 
 
 def _script(name: str) -> str:
@@ -73,6 +74,7 @@ class PageComm(BaseComm):
 
     def __init__(self) -> None:
         self._sent: list[tuple[dict[str, Any], list[str]]] = []
+        self._changed = Condition()
         super().__init__()
 
     def publish_msg(
@@ -84,15 +86,26 @@ class PageComm(BaseComm):
         **_: Any,
     ) -> None:
         if msg_type == "comm_msg" and data is not None:
-            self._sent.append((data, [b64encode(buffer).decode() for buffer in buffers or ()]))
+            with self._changed:
+                self._sent.append((data, [b64encode(buffer).decode() for buffer in buffers or ()]))
+                self._changed.notify_all()
 
     def answer(self, data: dict[str, Any]) -> list[tuple[dict[str, Any], list[str]]]:
         """Has the widget handle a message of the page,
         and returns the messages that it has sent since the last one, with their buffers in Base64.
+        An answer that takes longer comes from another thread, and is waited for.
         """
         self.handle_msg({"content": {"comm_id": self.comm_id, "data": data}, "buffers": []})
-        sent, self._sent = self._sent, []
+        with self._changed:
+            self._changed.wait_for(lambda: not self._is_waited_for(), DEADLINE)
+            sent, self._sent = self._sent, []
         return sent
+
+    def _is_waited_for(self) -> bool:
+        """Whether the last thing that was said of a request is that it takes longer."""
+        contents = [data.get("content") or {} for data, _ in self._sent]
+        pending = {content["id"]: bool(content.get("pending")) for content in contents if "id" in content}
+        return any(pending.values())
 
 
 class Views:
