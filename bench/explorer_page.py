@@ -107,15 +107,6 @@ USAGE = """trace => new Promise(resolve => {
         : requestAnimationFrame(look);
     look();
 })"""
-LOADED = """(trace, calls) => new Promise(resolve => {
-    const start = performance.now();
-    const look = () => {
-        const all = trace.querySelector('.nbtools-trace-chip[data-key=""] span')?.textContent.replace(/\\D/g, '');
-        Number(all) >= calls ? resolve(performance.now() - start) : requestAnimationFrame(look);
-    };
-    look();
-})"""
-"""Milliseconds until all rows are in the page."""
 CHIP = """(trace, key) => new Promise(resolve => {
     const chip = trace.querySelector(`.nbtools-trace-chip[data-key="${key}"]`);
     const start = performance.now();
@@ -182,7 +173,6 @@ class Taken:
     """
 
     opened: list[list[float]] = field(default_factory=list)
-    loaded: list[float] = field(default_factory=list)
     filtered: list[float] = field(default_factory=list)
     ordered: list[float] = field(default_factory=list)
     memory: list[float] = field(default_factory=list)
@@ -192,7 +182,7 @@ class Taken:
     keys: list[list[float]] = field(default_factory=list)
 
 
-async def measure(tab: Tab, calls: int) -> Taken:
+async def measure(tab: Tab) -> Taken:
     """Opens the log as often as there are rounds in a kernel that has opened one before, and scrolls."""
     taken = Taken()
     await tab.run(0)
@@ -202,8 +192,6 @@ async def measure(tab: Tab, calls: int) -> Taken:
     for _ in range(ROUNDS):
         taken.opened.append(await tab.page.evaluate(OPEN, 1))
         trace = Explorer(tab, 1)
-        taken.loaded.append(await trace.node.evaluate(LOADED, calls))
-        taken.memory.append(await heap(devtools) - before)
         for _ in range(2):  # chosen and removed
             taken.filtered.append(await trace.node.evaluate(CHIP, "end:failed"))
             await trace.node.evaluate(CHIP, "")
@@ -211,6 +199,7 @@ async def measure(tab: Tab, calls: int) -> Taken:
         await switch(trace, taken)
         taken.dragged.add(*await watched(tab, trace, drag))
         taken.wheeled.add(*await watched(tab, trace, wheel))
+        taken.memory.append(await heap(devtools) - before)
     return taken
 
 
@@ -273,7 +262,7 @@ async def run(calls: int) -> Taken:
             await page.goto(server.address("lab/tree", "page.ipynb"))
             tab = Tab(page, folder / "page.ipynb", folder)
             await tab.ready()
-            taken = await measure(tab, calls)
+            taken = await measure(tab)
             await browser.close()
     return taken
 
@@ -291,7 +280,6 @@ def report(calls: int, taken: Taken) -> None:
             Figure("to the rows on the page", painted, "ms", "≤ 1000 ms" if calls == 100_000 else ""),
             Figure("… to the bundle's arrival", arrived, "ms"),
             Figure("… from there to the rows", drawn, "ms", "≤ 300 ms"),
-            Figure("… from there to the last row of the log", taken.loaded, "ms"),
             Figure("memory of the page", taken.memory, "MB"),
         ],
     )

@@ -102,7 +102,7 @@ class PageComm(BaseComm):
         return sent
 
     def _is_waited_for(self) -> bool:
-        """Whether the last thing that was said of a request is that it takes longer."""
+        """Whether a request has no answer yet but that it takes longer."""
         contents = [data.get("content") or {} for data, _ in self._sent]
         pending = {content["id"]: bool(content.get("pending")) for content in contents if "id" in content}
         return any(pending.values())
