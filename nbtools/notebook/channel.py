@@ -2,16 +2,18 @@
 
 ``serve`` says which object has the methods that begin with a word: ``forms`` has ``forms.tools``.
 A page never waits for a cell where the kernel has subshells; its messages may arrive in any thread.
-All messages of a page come over one subshell, so methods that may take long are called in another thread:
-else a file to share would keep an answer to a question waiting.
+All messages of a page come over one subshell, so methods that may take long are called in another thread, one
+for each page: else a file to share would keep an answer to a question waiting.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from nbtools.core.background import background_thread
 from nbtools.core.browser import received
 from nbtools.notebook.subshells import answer_on_subshell
 
@@ -39,12 +41,17 @@ class PageChannel:
 
             method, params = data["method"], data.get("params")
             word = method.partition(".")[0] if isinstance(method, str) else ""
-            service, executor = _services.get(word, (None, None))
+            service, takes_long = _services.get(word, (None, False))
 
             def target() -> object | None:
                 return None if service is None or not isinstance(params, dict) else service(self, params)
 
-            respond_with(target, data, self._send, executor)
+            respond_with(target, data, self._send, self._thread if takes_long else None)
+
+    @cached_property
+    def _thread(self) -> Executor:
+        """Calls methods that may take long, one after the other."""
+        return background_thread("nbtools-page")
 
     def notify(self, event: str, params: BaseModel | None = None) -> None:
         """Sends an event to this page."""
@@ -63,14 +70,12 @@ Service: TypeAlias = Callable[[PageChannel, Mapping[str, Any]], object | None]
 """Returns the object that has the methods, for a page and a method's parameters;
 None if the kernel does not have it.
 """
-_services: dict[str, tuple[Service, Executor | None]] = {}
+_services: dict[str, tuple[Service, bool]] = {}
 
 
-def serve(word: str, service: Service, executor: Executor | None = None) -> None:
-    """Offers methods whose names begin with ``word`` and a dot; ``executor`` calls them, if they may take
-    long.
-    """
-    _services[word] = service, executor
+def serve(word: str, service: Service, *, takes_long: bool = False) -> None:
+    """Offers methods whose names begin with ``word`` and a dot.  ``takes_long``: some of them may."""
+    _services[word] = service, takes_long
 
 
 def withdraw(word: str, service: Service) -> None:

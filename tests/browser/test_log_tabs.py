@@ -24,12 +24,15 @@ CHUNK = re.compile(r"/explorer\.[0-9a-f]+\.js")
 SESSIONS = """() => window.jupyterapp.serviceManager.sessions.refreshRunning().then(
     () => [...window.jupyterapp.serviceManager.sessions.running()].map(({ name, type }) => [name, type]))"""
 OURS = [["Agent logs", "console"]]
-KERNEL_PROCESS = """async () => {
+NUMBER_IN_KERNEL = """async code => {
     const { sessions } = window.jupyterapp.serviceManager;
     const { kernel } = sessions.connectTo({ model: await sessions.findByPath('nbtools-agent-logs') });
-    const future = kernel.requestExecute({ code: 'import os; print(os.getpid())', store_history: false });
+    const future = kernel.requestExecute({ code, store_history: false });
     return new Promise(resolve => { future.onIOPub = ({ content }) => content.text && resolve(Number(content.text)); });
 }"""
+"""The number that code prints in the kernel of the log tabs."""
+PROCESS = "import os; print(os.getpid())"
+OPENED = "from nbtools.traces.explorer.registry import EXPLORERS; print(len(EXPLORERS._recent))"
 ENDED_ELSEWHERE = """async () => {
     const { serverSettings, sessions } = window.jupyterapp.serviceManager;
     const headers = { Authorization: `token ${serverSettings.token}` };
@@ -228,7 +231,7 @@ async def test_a_kernel_that_ends_or_does_not_answer_is_replaced(browse, project
     failed = tab.node.locator('.nbtools-trace-row[data-index="1"]')
     await failed.click()
     chosen = await failed.inner_text()
-    os.kill(await browse.evaluate(KERNEL_PROCESS), signal.SIGSTOP)
+    os.kill(await browse.evaluate(NUMBER_IN_KERNEL, PROCESS), signal.SIGSTOP)
     await browse.evaluate(OPEN_PATH, second)
     await expect(tab.node).to_contain_text(
         "Opening second.jsonl… The kernel has not answered for 10 seconds."
@@ -236,6 +239,8 @@ async def test_a_kernel_that_ends_or_does_not_answer_is_replaced(browse, project
     await tab.node.get_by_role("button", name="Use a new kernel").click()
     await expect(tab.row("Read")).to_be_visible()
     await browse.locator(".lm-TabBar-tab").filter(has_text="first.jsonl").click()
+    await eventually(2, browse.evaluate, NUMBER_IN_KERNEL, OPENED)  # the first log is opened again
+    await browse.evaluate(DRAWN)
     await expect(tab.node.locator(".nbtools-trace-found")).to_contain_text(" of ")
     await expect(tab.chip("failed")).to_have_attribute("aria-pressed", "true")
     await expect(tab.node.locator(".nbtools-table-active")).to_have_text(chosen, use_inner_text=True)

@@ -101,8 +101,9 @@ async def test_filters_and_failures_need_no_kernel_and_a_search_says_that_it_is_
     await trace.leaves(1)
 
 
-async def test_a_search_says_what_it_has_read_while_the_index_is_made(show_log, tmp_path, monkeypatch):
-    """The index is made to stop after its first part; the line that is searched for is one of the last."""
+@pytest.fixture
+def read_on(monkeypatch):
+    """The index is made to stop after its first part, until this event is set."""
     read_on, index_more = Event(), Searcher.index_more
 
     def index_part(searcher):
@@ -110,6 +111,11 @@ async def test_a_search_says_what_it_has_read_while_the_index_is_made(show_log, 
         return index_more(searcher)
 
     monkeypatch.setattr(Searcher, "index_more", index_part)
+    return read_on
+
+
+async def test_a_search_says_what_it_has_read_while_the_index_is_made(show_log, tmp_path, read_on):
+    """The line that is searched for is one of the last."""
     trace = await show_log(write_long_log(tmp_path / "session.jsonl", MANY))
     await trace.search.fill(f"{MANY - 1} passed")
     await expect(trace.node.locator(".nbtools-trace-indexing")).to_have_text(
@@ -124,14 +130,7 @@ async def test_a_search_says_what_it_has_read_while_the_index_is_made(show_log, 
     await expect(nothing).to_have_text("No steps match the filters.")
 
 
-async def test_hits_that_are_found_later_do_not_scroll_the_list(show_log, tmp_path, monkeypatch):
-    read_on, index_more = Event(), Searcher.index_more
-
-    def index_part(searcher):
-        assert not searcher.indexed_fraction or read_on.wait(PATIENCE / 1000)
-        return index_more(searcher)
-
-    monkeypatch.setattr(Searcher, "index_more", index_part)
+async def test_hits_that_are_found_later_do_not_scroll_the_list(show_log, tmp_path, read_on):
     trace = await show_log(write_long_log(tmp_path / "session.jsonl", MANY))
     await trace.search.fill("39* passed")
     await expect(trace.node.locator(".nbtools-trace-indexing")).to_have_text(re.compile(r"^\d+ hits? in the"))

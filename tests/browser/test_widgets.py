@@ -220,6 +220,7 @@ async def test_a_page_can_ask_only_for_its_own_explorer(views):
                 { id: -2, method: 'trace.shell', params },
                 { id: -3, method: 'trace.raw', params: { ...params, line: 1e9 } },
                 { id: -4, method: 'trace.search', params: { explorer: own, version: 0, text: 'x'.repeat(20000) } },
+                { id: -5, method: 'trace.raw', params: 'x' },
                 { id: -9, method: 'trace.raw', params }])
                 model.send(request);
             model.send('no object');
@@ -233,6 +234,7 @@ async def test_a_page_can_ask_only_for_its_own_explorer(views):
         [2, "problem"],
         [3, "problem"],
         [4, "problem"],
+        [5, "gone"],
         [9, "text"],
     ]
 

@@ -195,10 +195,8 @@ class Views:
         self, comm_id: str, data: dict[str, Any], at: float
     ) -> list[tuple[dict[str, Any], list[str]]]:
         content = data["content"]
-        if "method" in content:
+        if isinstance(content, dict) and isinstance(content.get("params"), dict):
             self.asked.append(SentRequest(at, {"type": content["method"], **content["params"]}))
-        else:
-            self.asked.append(SentRequest(at, content["request"]["task"]))
         await self._answers.wait()
         _, comm = self._widgets[comm_id]
         return await asyncio.get_running_loop().run_in_executor(self._kernel, comm.answer, data)

@@ -1,4 +1,4 @@
-import { Client, RequestError, type Params, type Result } from '../shared/channel.js';
+import { Client, problemOf, RequestError, type Params, type Result } from '../shared/channel.js';
 import type { ExplorerContext } from './explorer_context.js';
 import { TRACE_METHODS } from './model.js';
 
@@ -57,12 +57,7 @@ export class LogRequests {
         throw error;
       }
       this.reportAnswer(error.reason === 'gone');
-      const { trans, recovery } = this.context;
-      throw new RequestFailed(
-        { problem: error.message, gone: recovery, invalid: trans.__('The kernel sent an unexpected reply. Run the cell again.') }[
-          error.reason
-        ]
-      );
+      throw new RequestFailed(problemOf(error, this.context.trans, this.context.recovery));
     }
   }
 

@@ -5,7 +5,7 @@ import { ExplorerView } from '../explorer/explorer.js';
 import type { ExplorerContext } from '../explorer/explorer_context.js';
 import type { RowsReply } from '../explorer/loading.js';
 import { COMPARISON_METHODS, SESSION_METHODS, TRACE_METHODS, type OpenedLogs, type TraceView } from '../explorer/model.js';
-import { type Channel, Client, RequestError, type Result } from '../shared/channel.js';
+import { type Channel, Client, problemOf, RequestError, type Result } from '../shared/channel.js';
 import { element, linkButton } from '../shared/element.js';
 import { PageStack, type StackPage } from '../shared/stack.js';
 import type { SessionsView } from './model.js';
@@ -174,16 +174,10 @@ export class LogPages {
 
   /** Returns why a request has no result; rethrows any other error. */
   private problemOf(error: unknown): string {
-    const { trans, recovery } = this.context;
     if (!(error instanceof RequestError)) {
       throw error;
     }
-    const texts = {
-      problem: error.message,
-      gone: recovery,
-      invalid: trans.__('The kernel sent an unexpected reply. Run the cell again.')
-    };
-    return texts[error.reason];
+    return problemOf(error, this.context.trans, this.context.recovery);
   }
 }
 

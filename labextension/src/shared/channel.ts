@@ -1,3 +1,4 @@
+import type { TranslationBundle } from '@jupyterlab/translation';
 import type { Buffers, Methods } from './methods.js';
 import { type Parser, tryParse } from './parse.js';
 
@@ -30,6 +31,11 @@ export class RequestError extends Error {
   ) {
     super(message);
   }
+}
+
+/** Returns why a request has no result; `recovery` is what the person can do when the kernel has lost what it is about. */
+export function problemOf({ reason, message }: RequestError, trans: TranslationBundle, recovery: string): string {
+  return { problem: message, gone: recovery, invalid: trans.__('The kernel sent an unexpected reply. Run the cell again.') }[reason];
 }
 
 /** A result as it came from the kernel, and its binary data. */

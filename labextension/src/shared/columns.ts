@@ -9,20 +9,21 @@ export interface Parts<T extends Numbers> {
 }
 
 const ARRAYS = { u8: Uint8Array, u16: Uint16Array, u32: Uint32Array, f64: Float64Array };
-const NO_NUMBERS = new Uint32Array(0);
 const decoder = new TextDecoder();
 
 /** The rows of a block.  A column that the block lacks has the values 0, '' or []. */
 export class Columns {
   constructor(
     readonly count: number,
-    private readonly numbers: ReadonlyMap<string, Numbers>,
-    private readonly parts: ReadonlyMap<string, Parts<Numbers>>,
+    private readonly numbers: Map<string, Numbers>,
+    private readonly parts: Map<string, Parts<Numbers>>,
     private readonly dictionaries: ReadonlyMap<string, readonly string[]>
   ) {}
 
   number(name: string): Numbers {
-    return this.numbers.get(name) ?? new Uint32Array(this.count);
+    const known = this.numbers.get(name) ?? new Uint32Array(this.count);
+    this.numbers.set(name, known);
+    return known;
   }
 
   text(name: string, row: number): string {
@@ -46,17 +47,19 @@ export class Columns {
 
   /** A column of lists as a whole. */
   lists(name: string): Parts<Uint32Array> {
-    return this.part(name, Uint32Array) ?? { starts: new Uint32Array(this.count + 1), values: NO_NUMBERS };
+    return this.part(name, Uint32Array);
   }
 
   /** A column of texts as a whole, in UTF-8. */
   encoded(name: string): Parts<Uint8Array> {
-    return this.part(name, Uint8Array) ?? { starts: new Uint32Array(this.count + 1), values: new Uint8Array(0) };
+    return this.part(name, Uint8Array);
   }
 
-  private part<T extends Numbers>(name: string, type: new (size: number) => T): Parts<T> | null {
+  private part<T extends Numbers>(name: string, type: new (size: number) => T): Parts<T> {
     const part = this.parts.get(name);
-    return part?.values instanceof type ? (part as Parts<T>) : null;
+    const known = part?.values instanceof type ? (part as Parts<T>) : { starts: new Uint32Array(this.count + 1), values: new type(0) };
+    this.parts.set(name, known);
+    return known;
   }
 }
 

@@ -7,18 +7,15 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from nbtools.core.background import background_thread, run_in_background
+from nbtools.core.background import run_in_background
 from nbtools.core.browser import IN_BROWSER
 from nbtools.notebook import channel
-
-LOGS_THREAD = background_thread("nbtools-logs")
-"""Calls the methods that read logs, one after the other."""
 
 
 def register_target(comms: Any) -> None:
     """Registers the target with ``comms``, the kernel's comm manager, for the methods of explorers."""
     for word in ("trace", "sessions", "comparison"):
-        channel.serve(word, _explorer, LOGS_THREAD)
+        channel.serve(word, _explorer, takes_long=True)
     channel.register(comms)
 
 

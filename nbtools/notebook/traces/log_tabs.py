@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from nbtools.core.errors import TraceError
 from nbtools.core.methods import method
 from nbtools.notebook.channel import serve
-from nbtools.notebook.traces.comm import LOGS_THREAD, register_in_kernel
+from nbtools.notebook.traces.comm import register_in_kernel
 from nbtools.traces.explorer.explorer_messages import LogParams, OpenedLogs
 
 SESSION_PREFIX = "session:"
@@ -23,7 +23,7 @@ def register() -> None:
     """Serves log tabs in this kernel, with the files below its working directory."""
     tabs = LogTabs(Path.cwd())
     register_in_kernel()
-    serve("logs", lambda _page, _params: tabs, LOGS_THREAD)
+    serve("logs", lambda _page, _params: tabs, takes_long=True)
 
 
 class LogTabs:
