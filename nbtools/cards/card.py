@@ -109,10 +109,14 @@ def _head_places(locations: Sequence[ToolLocation], root: str) -> tuple[CardPlac
     return tuple(place for place in places if place.path != ".")
 
 
-@lru_cache(maxsize=32)
 def workspace_path(root: str) -> str:
     """Returns the absolute path of the workspace; ``root`` is relative to the kernel's folder."""
-    return str(Path(root).resolve())
+    return _resolved(root, str(Path.cwd()))  # where the kernel is now: a cell may have changed its folder
+
+
+@lru_cache(maxsize=32)
+def _resolved(path: str, folder: str) -> str:
+    return str(Path(folder, path).resolve())
 
 
 def _relative(path: str, base: str) -> str:

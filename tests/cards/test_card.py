@@ -439,3 +439,11 @@ def test_a_result_alone_has_a_card_for_front_ends_that_show_values(
     assert mime_type == "text/html"
     assert "<b>" not in html
     assert all(word in html for word in words)
+
+
+def test_paths_are_of_the_folder_in_which_the_kernel_is_now(monkeypatch, tmp_path) -> None:
+    for folder in (tmp_path, tmp_path / "below"):
+        folder.mkdir(exist_ok=True)
+        monkeypatch.chdir(folder)
+        card = card_of(done(file_diff("src/a.py", OLD, NEW), edit_plan()))
+        assert [place.path for place in card.places] == ["src/a.py"]

@@ -14,6 +14,8 @@ import pexpect
 import pytest
 from nbclient import NotebookClient
 
+from tests.terminals import end
+
 ROOT = Path(__file__).parents[2]
 EDIT = "%tool edit notes.txt --old TODO --new DONE"
 
@@ -54,7 +56,7 @@ def console(project, environment):
     child.sendline("%load_ext nbtools")
     child.expect(r"In \[2\]: ")
     yield child
-    child.close(force=True)
+    end(child)
 
 
 def test_jupyter_console_shows_the_result_after_each_answer_and_the_output_of_a_slow_call_once(

@@ -8,6 +8,8 @@ import sys
 import pexpect
 import pytest
 
+from tests.terminals import end
+
 PROMPT = r"In \[\d+\]: "
 
 
@@ -31,7 +33,7 @@ def ipython(tmp_path_factory):
     child.expect(PROMPT)
     answers(child, "import os")
     yield child
-    child.close(force=True)
+    end(child)
 
 
 @pytest.fixture
