@@ -16,7 +16,7 @@ The page sends ``{"id", "method", "params"}``.  The answer is one of
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor, Future, wait
+from concurrent.futures import CancelledError, Executor, Future, wait
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias, TypeVar, get_args, get_type_hints
@@ -112,6 +112,8 @@ def respond_with(find: Callable[[], Any], message: Any, send: Send, executor: Ex
             reply = {"gone": True}
         except NbtoolsError as error:
             reply = {"problem": str(error)}
+        except CancelledError:
+            reply = {"problem": "It was cancelled."}
         except Exception as error:  # noqa: BLE001 - the page waits for an answer, so a bug is reported there
             problem = f"Internal error in nbtools, please report it: {type(error).__name__}: {error}"
             reply = {"problem": problem}

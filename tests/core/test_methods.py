@@ -145,6 +145,13 @@ def test_an_error_that_takes_longer_follows(numbers):
     assert answers[1:] == [({"id": 7, "problem": "The log has changed."}, ())]
 
 
+def test_a_result_that_is_cancelled_is_no_bug(numbers):
+    answers = ask(numbers, "numbers.later")
+    numbers.later.cancel()
+    numbers.later.set_running_or_notify_cancel()
+    assert answers[1:] == [({"id": 7, "problem": "It was cancelled."}, ())]
+
+
 def test_an_exit_in_a_thread_is_a_bug_and_leaves_the_thread_to_the_next_request(numbers):
     answers = Queue()
     with ThreadPoolExecutor(1) as executor:
