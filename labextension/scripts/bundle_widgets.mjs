@@ -27,14 +27,15 @@ const scripts = {
   ...common,
   entry: entries(widgets, script),
   output: { path: target, filename: '[name].js', module: true, chunkFormat: 'module', library: { type: 'module' } },
-  optimization: { splitChunks: false, runtimeChunk: false }
+  optimization: { splitChunks: false, runtimeChunk: false },
+  module: { parser: { javascript: { dynamicImportMode: 'eager' } } } // a widget is one file
 };
 const sharedPage = { ...scripts, entry: entries([page], script), output: { ...scripts.output, path: shared } };
 const testPage = {
   ...scripts,
   entry: { outputs: './lib/test_page/outputs.js' },
   output: { ...scripts.output, path: join(root, 'lib', 'test_page', 'bundle'), chunkFilename: '[name].js' },
-  module: { rules: [{ test: /\.(svg|css)$/, type: 'asset/source' }] }
+  module: { parser: { javascript: { dynamicImportMode: 'lazy' } }, rules: [{ test: /\.(svg|css)$/, type: 'asset/source' }] }
 };
 
 /** Returns how style sheets are bundled: their imports in place, in the CSS of the browsers that JupyterLab supports. */

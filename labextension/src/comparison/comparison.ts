@@ -1,13 +1,12 @@
 import type { Result } from '../shared/channel.js';
 import { element, setText } from '../shared/element.js';
-import type { ComparisonContext } from './context.js';
+import { type ComparisonContext, FIRST_STEPS } from './context.js';
 import type { ComparisonView } from './model.js';
 import { RunsTable } from './runs_table.js';
 import { StepRows } from './step_rows.js';
 import { StepsGrid } from './steps_grid.js';
 
-/** Steps in the first request, whose answer is drawn before the others are there, and in the next ones. */
-export const FIRST_STEPS = 2000;
+/** Steps in the requests after the first one. */
 const MORE_STEPS = 25_000;
 
 /** A comparison: the table of runs with outcomes and totals, and the aligned steps.  It must be inside `.nbtools-rendered`. */

@@ -2,6 +2,9 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import type { Client } from '../shared/channel.js';
 import type { COMPARISON_METHODS } from '../explorer/model.js';
 
+/** Steps in the first request, whose answer is drawn before the others are there. */
+export const FIRST_STEPS = 2000;
+
 /** The services that a comparison uses. */
 export interface ComparisonContext {
   readonly trans: TranslationBundle;

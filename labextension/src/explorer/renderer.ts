@@ -5,7 +5,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import type { Message } from '@lumino/messaging';
 import { Widget } from '@lumino/widgets';
 import { cardContext, showOtherVersion } from '../cards/context.js';
-import { FIRST_STEPS } from '../comparison/comparison.js';
+import { FIRST_STEPS } from '../comparison/context.js';
 import { COMPARISON_MIME, parseComparisonView } from '../comparison/model.js';
 import { kernelChannel } from '../live_cells/kernel_channel.js';
 import { parseSessionsView, SESSIONS_MIME } from '../sessions/model.js';

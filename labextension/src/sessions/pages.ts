@@ -1,16 +1,16 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
-import { ComparisonPage } from '../comparison/comparison.js';
 import type { ComparisonView } from '../comparison/model.js';
 import { ExplorerView } from '../explorer/explorer.js';
 import type { ExplorerContext } from '../explorer/explorer_context.js';
 import type { RowsReply } from '../explorer/loading.js';
 import { COMPARISON_METHODS, SESSION_METHODS, TRACE_METHODS, type OpenedLogs, type TraceView } from '../explorer/model.js';
 import { type Channel, Client, problemOf, RequestError, type Result } from '../shared/channel.js';
+import { deferredPage } from '../shared/deferred_page.js';
 import { element, linkButton } from '../shared/element.js';
 import { PageStack, type StackPage } from '../shared/stack.js';
 import type { SessionsView } from './model.js';
 import type { SessionRow } from './session_rows.js';
-import { SessionsListView } from './sessions.js';
+import { loadSessions } from './load_chunk.js';
 
 const METHODS = {
   ...SESSION_METHODS,
@@ -67,23 +67,28 @@ export class LogPages {
   }
 
   /** Creates the page of a list of sessions.  `first` is the kernel's first answer, if it was asked already. */
-  sessions(view: SessionsView, first: Result<'sessions.rows'> | null = null, { open, compare, least }: SessionActions = {}): StackPage {
+  sessions(
+    view: SessionsView,
+    first: Result<'sessions.rows'> | null = null,
+    { open, compare, least }: SessionActions = {},
+    links: readonly HTMLElement[] = []
+  ): StackPage {
     const { trans } = this.context;
     const { explorer } = view;
     const openIds = (ids: string[]) => void this.open(trans.__('Opening…'), () => this.client.request('sessions.open', { explorer, ids }));
-    const list = new SessionsListView(
-      {
-        trans,
-        client: this.client,
-        problemOf: error => this.problemOf(error),
-        open: open ?? (({ id }) => openIds([id])),
-        compare: compare ?? (sessions => openIds(sessions.map(({ id }) => id))),
-        least
-      },
-      view,
-      first
-    );
-    return page(list, trans.__('All sessions'));
+    const context = {
+      trans,
+      client: this.client,
+      problemOf: (error: unknown) => this.problemOf(error),
+      open: open ?? (({ id }: SessionRow) => openIds([id])),
+      compare: compare ?? ((sessions: readonly SessionRow[]) => openIds(sessions.map(({ id }) => id))),
+      least
+    };
+    const create = async () => {
+      const { SessionsListView } = await loadSessions();
+      return new SessionsListView(context, view, first);
+    };
+    return deferredPage(trans, trans.__('All sessions'), create, links);
   }
 
   /** Creates the page of a comparison.  `first` is the kernel's first answer, if it was asked already. */
@@ -92,8 +97,12 @@ export class LogPages {
     const { explorer } = view;
     const open = (run: number, step: string) =>
       void this.open(trans.__('Opening…'), () => this.client.request('comparison.open_run', { explorer, run, step }));
-    const comparison = new ComparisonPage({ trans, client: this.client, problemOf: error => this.problemOf(error), open }, view, first);
-    return page(comparison, trans.__('Comparison'), links);
+    const context = { trans, client: this.client, problemOf: (error: unknown) => this.problemOf(error), open };
+    const create = async () => {
+      const { ComparisonPage } = await loadSessions();
+      return new ComparisonPage(context, view, first);
+    };
+    return deferredPage(trans, trans.__('Comparison'), create, links);
   }
 
   /** Creates the page of an explorer.  `rows` is the kernel's answer to the request for its first rows, if it was asked already. */
@@ -108,7 +117,8 @@ export class LogPages {
       explorer = other.explorer;
       isSame ? view.update(other) : view.reopen(other);
     };
-    return { ...page(view, context.trans.__('Back to the log')), view, update };
+    const title = context.trans.__('Back to the log');
+    return { node: view.node, title, focus: () => view.focus(), dispose: () => view.dispose(), view, update };
   }
 
   /** Opens what the kernel answers above the shown page, unless the person has gone back in the meantime. */
@@ -144,10 +154,8 @@ export class LogPages {
     };
     const busy = this.message(trans.__('Looking for sessions…'), links);
     const ask = () => this.client.request('trace.sessions', { explorer });
-    const create = ({ sessions }: OpenedLogs) => ({
-      ...this.sessions(sessions!, null, { open: session => choose([session]), compare: choose, least: 1 }),
-      links
-    });
+    const actions = { open: (session: SessionRow) => choose([session]), compare: choose, least: 1 };
+    const create = ({ sessions }: OpenedLogs) => this.sessions(sessions!, null, actions, links);
     this.stack.push(busy);
     void this.fill(busy, ask, create, true);
   }
@@ -179,8 +187,4 @@ export class LogPages {
     }
     return problemOf(error, this.context.trans, this.context.recovery);
   }
-}
-
-function page(view: Omit<StackPage, 'title' | 'links'>, title: string, links: readonly HTMLElement[] = []): StackPage {
-  return { node: view.node, title, links, focus: () => view.focus(), dispose: () => view.dispose() };
 }
