@@ -17,19 +17,12 @@ from typing import Any
 import pytest
 from jupyter_client.manager import KernelManager
 
-from nbtools.cards.card import workspace_path
 from nbtools.cards.card_model import MIME, Card
 from tests.warm_kernels import cold_kernels, use_warm_kernels
 
 use_warm_kernels()
 LIMIT = 60.0
 """Seconds to wait for what must happen."""
-
-
-@pytest.fixture(autouse=True)
-def no_known_workspace() -> None:
-    """A kernel resolves a workspace once; tests of one process work in several folders."""
-    workspace_path.cache_clear()
 
 
 def card_in(data: dict[str, Any]) -> dict[str, Any]:
