@@ -63,6 +63,7 @@ class CallExtra(Struct, frozen=True, kw_only=True, omit_defaults=True):
     op: Op | None = None
     native_id: str = ""
     level: Literal["model", "nested"] = "model"
+    by_sub_agent: bool = False
     parent: str = ""
     subject: str = ""
     paths: tuple[str, ...] = ()

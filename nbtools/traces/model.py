@@ -229,8 +229,9 @@ class Origin(ABC):
 class Call(Struct, frozen=True, array_like=True, gc=False):
     """A tool call. ``id`` is unique in its session even where the format's own id (``native_id``) is not.
 
-    ``level`` is ``nested`` for calls that the model did not make itself: calls of a script it wrote, or a
-    sub-agent's calls repeated in its parent's log; ``parent`` is then the id of the enclosing call.
+    ``level`` is ``nested`` for calls that the model did not make itself: calls of a script it wrote, or
+    (``by_sub_agent``) a sub-agent's calls in its parent's log; ``parent`` is then the id of the enclosing
+    call.
     ``subject`` is one line that names the call's target. ``child`` is the session of the sub-agent that the
     call started. ``result_size`` counts the characters of the text that the model read, in every format;
     images and the like count as nothing. ``permission`` is what the log says about its approval. ``counted``
@@ -264,6 +265,7 @@ class Call(Struct, frozen=True, array_like=True, gc=False):
     counted: bool = True
     ref: Ref = NOWHERE
     result_ref: Ref = NOWHERE
+    by_sub_agent: bool = False
 
     @property
     def detail(self) -> Detail:

@@ -182,6 +182,7 @@ class SessionBuilder:
         child: str = "",
         counted: bool = True,
         result_ref: Ref = NOWHERE,
+        by_sub_agent: bool = False,
     ) -> Call:
         """Returns the next call, which ``wait`` or ``complete`` then adds.
 
@@ -219,6 +220,7 @@ class SessionBuilder:
             counted,
             ref,
             result_ref,
+            by_sub_agent,
         )
 
     def wait(self, call: Call, args: Any = None) -> None:

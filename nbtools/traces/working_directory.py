@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from posixpath import isabs, normpath
+from posixpath import isabs, join, normpath, relpath
 
 from nbtools.traces.model import Call, Session
 from nbtools.traces.reader import LogFile
@@ -18,6 +18,19 @@ def recorded_folder(call: Call, sessions: Mapping[str, Session] | None = None) -
     recorded = next((one.cwd for one in with_ancestors(call, sessions) if one.cwd), "") or call.detail.cwd
     folder = recorded and normpath(recorded)
     return folder if isabs(folder) else ""
+
+
+@lru_cache(maxsize=1 << 14)
+def relative_path(path: str, cwd: str) -> str:
+    """Returns the path relative to ``cwd``, where it is inside."""
+    is_inside = cwd and (path == cwd or path.startswith(f"{cwd.rstrip('/')}/"))
+    return relpath(path, cwd) if is_inside else path
+
+
+@lru_cache(maxsize=1 << 14)
+def file_key(path: str, folder: str) -> str:
+    """Returns one key for a file, however its path is written; inside the session's ``folder`` relative."""
+    return relative_path(normpath(join(folder, path)), folder)
 
 
 def with_ancestors(call: Call, sessions: Mapping[str, Session] | None = None) -> list[Session]:

@@ -330,7 +330,7 @@ def _listed(folder: Path) -> tuple[int, int, int]:
     assert all(one.read for one in found)
     return (
         sum(one.calls or 0 for one in found),
-        sum(one.tokens_out or 0 for one in found),
+        sum(one.output_tokens or 0 for one in found),
         sum((one.repeats or 0) > 0 for one in found),
     )
 

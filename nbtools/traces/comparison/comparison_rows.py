@@ -24,7 +24,8 @@ from nbtools.traces.comparison.comparison_messages import (
 )
 from nbtools.traces.comparison.outcomes import Outcome, Outcomes
 from nbtools.traces.comparison.run import Run
-from nbtools.traces.explorer.line_style import CHANGE_OPS, has_failed, outcome_of
+from nbtools.traces.counts import has_failed
+from nbtools.traces.explorer.line_style import CHANGE_OPS, outcome_of
 from nbtools.traces.explorer.redaction import redacted
 from nbtools.traces.explorer.summary import dollars, short_number
 from nbtools.traces.model import Call

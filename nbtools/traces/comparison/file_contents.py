@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from nbtools.core.result import FileDiff
-from nbtools.traces.comparison.steps import file_key
 from nbtools.traces.model import Call
 from nbtools.traces.trace import Trace
+from nbtools.traces.working_directory import file_key
 
 _HUNK = re.compile(r"^@@ [^\n]*\n", re.MULTILINE)
 

@@ -9,16 +9,16 @@ from nbtools.core.errors import TraceError
 from nbtools.traces.comparison.steps import (
     ComparableCall,
     comparable_call,
-    file_key,
     normalized_command,
-    relative_path,
 )
-from nbtools.traces.explorer.line_style import CHANGE_OPS, has_failed
+from nbtools.traces.counts import has_failed
+from nbtools.traces.explorer.line_style import CHANGE_OPS
 from nbtools.traces.model import FileChange, Session, Tokens
 from nbtools.traces.prompts import typed_text
 from nbtools.traces.repeated_records import REPEATS
 from nbtools.traces.trace import Trace
 from nbtools.traces.usage.requests import input_of, sum_of_tokens
+from nbtools.traces.working_directory import file_key, relative_path
 
 
 @dataclass(frozen=True, slots=True)

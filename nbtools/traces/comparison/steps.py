@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import posixpath
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
 
 from nbtools.core.errors import TraceError
 from nbtools.traces.explorer.line_style import CHANGE_OPS
 from nbtools.traces.model import Call
+from nbtools.traces.working_directory import relative_path
 
 _MIN_SIMILARITY = 0.6
 _FAILED = ("error", "denied", "cancelled", "interrupted")
@@ -43,19 +42,6 @@ def comparable_call(call: Call, cwd: str) -> ComparableCall:
         return ComparableCall(call, "shell", normalized_command(call.subject, cwd), paths)
     target = relative_path(call.subject, cwd) or " ".join(paths) or call.name
     return ComparableCall(call, call.op, target, paths)
-
-
-@lru_cache(maxsize=1 << 14)
-def relative_path(path: str, cwd: str) -> str:
-    """Returns the path relative to ``cwd``, where it is inside."""
-    is_inside = cwd and (path == cwd or path.startswith(f"{cwd.rstrip('/')}/"))
-    return posixpath.relpath(path, cwd) if is_inside else path
-
-
-@lru_cache(maxsize=1 << 14)
-def file_key(path: str, folder: str) -> str:
-    """Returns one key for a file, however its path is written; inside the session's ``folder`` relative."""
-    return relative_path(posixpath.normpath(posixpath.join(folder, path)), folder)
 
 
 def normalized_command(line: str, cwd: str) -> str:

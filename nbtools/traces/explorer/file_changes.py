@@ -15,7 +15,6 @@ from nbtools.core.errors import TraceError
 from nbtools.core.message import counted
 from nbtools.core.result import FileDiff
 from nbtools.traces.comparison.file_contents import recorded_parts
-from nbtools.traces.comparison.steps import file_key
 from nbtools.traces.explorer.explorer_messages import (
     TraceChangedFile,
     TraceChanges,
@@ -26,6 +25,7 @@ from nbtools.traces.explorer.explorer_messages import (
 from nbtools.traces.explorer.timeline import Timeline
 from nbtools.traces.model import Call, FileChange
 from nbtools.traces.trace import Trace
+from nbtools.traces.working_directory import file_key
 
 MAX_FILES = 1_000
 """Largest number of files that are listed."""

@@ -10,6 +10,7 @@ from msgspec import Struct
 from nbtools.cards.hidden_characters import one_line
 from nbtools.cards.phrases import elapsed
 from nbtools.core.message import counted
+from nbtools.traces.counts import has_failed
 from nbtools.traces.explorer.explorer_view import Tone
 from nbtools.traces.explorer.nesting import CallKey, LineRow
 from nbtools.traces.explorer.redaction import redacted
@@ -79,11 +80,6 @@ class StepLine(Struct, frozen=True, gc=False):
 
 def icon_of(call: Call) -> str:
     return _ICONS.get(call.op, "hammer")
-
-
-def has_failed(call: Call) -> bool:
-    """Whether a call failed, or its command exited with an error code."""
-    return call.status == "error" or (call.status == "ok" and bool(call.exit_code))
 
 
 def tone_of(call: Call) -> Tone:

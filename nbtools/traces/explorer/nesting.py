@@ -9,7 +9,8 @@ from itertools import repeat
 from operator import attrgetter
 from typing import TypeAlias
 
-from nbtools.traces.model import Call, Event, EventKind, Session
+from nbtools.traces.counts import VISIBLE_EVENTS
+from nbtools.traces.model import Call, Event, Session
 from nbtools.traces.trace_rows import TraceRows
 
 CallKey: TypeAlias = tuple[str, str]
@@ -17,10 +18,6 @@ CallKey: TypeAlias = tuple[str, str]
 LineRow: TypeAlias = Call | Event | Session
 """A row that has a line of its own."""
 
-VISIBLE_EVENTS: frozenset[EventKind] = frozenset(
-    {"user", "assistant_text", "thinking", "compaction", "attachment", "error"}
-)
-"""Kinds of events that have a line.  The others are bookkeeping or already part of a call."""
 _SEQ = attrgetter("seq")
 
 

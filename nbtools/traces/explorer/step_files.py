@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
-from nbtools.traces.comparison.steps import file_key
 from nbtools.traces.explorer.line_style import CHANGE_OPS
 from nbtools.traces.explorer.timeline import UNCHANGED, Timeline
 from nbtools.traces.model import Call
+from nbtools.traces.working_directory import file_key
 
 _FILES = CHANGE_OPS | {"read"}
 """Operations whose paths are those of files: others are folders to search, for example."""

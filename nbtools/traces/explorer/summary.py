@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from nbtools.cards.hidden_characters import one_line
 from nbtools.cards.phrases import elapsed
 from nbtools.core.message import counted
-from nbtools.traces.comparison.steps import file_key
+from nbtools.traces.counts import has_failed
 from nbtools.traces.explorer.explorer_view import TraceFact
-from nbtools.traces.explorer.line_style import CHANGE_OPS, has_failed
+from nbtools.traces.explorer.line_style import CHANGE_OPS
 from nbtools.traces.explorer.redaction import redacted
 from nbtools.traces.model import Call, FileChange, SampleResult, Session
 from nbtools.traces.prompts import typed_text
@@ -18,6 +18,7 @@ from nbtools.traces.repeated_records import REPEATS
 from nbtools.traces.session_index.places import label_of
 from nbtools.traces.trace import Trace
 from nbtools.traces.usage.requests import input_of
+from nbtools.traces.working_directory import file_key
 
 _MAX_MODELS = 2
 _MAX_SCORES = 6

@@ -228,6 +228,7 @@ def _call_extra(call: Call, cwd: str, about: _About) -> CallExtra:
         op=call.op,
         native_id=call.native_id,
         level=call.level,
+        by_sub_agent=call.by_sub_agent,
         parent=call.parent,
         subject=call.subject,
         paths=call.paths,

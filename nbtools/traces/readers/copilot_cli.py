@@ -206,6 +206,7 @@ class _SessionReader:
             args,
             native_id=native,
             level="nested" if parent else "model",
+            by_sub_agent=bool(parent),
             parent=self.calls.get(parent, parent),
             at=at,
         )

@@ -253,6 +253,7 @@ class _SessionReader:
             args,
             native_id=native,
             level="nested" if part.get("subAgentInvocationId") else "model",
+            by_sub_agent=bool(part.get("subAgentInvocationId")),
             parent=id_text(part.get("subAgentInvocationId")),
             at=epoch_seconds(state.get("timestamp")) or at,
             duration=None if (taken := integer_of(state.get("duration"))) is None else taken / 1000,

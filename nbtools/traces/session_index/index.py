@@ -27,17 +27,22 @@ from nbtools.traces.session_index.places import OTHER
 from nbtools.traces.session_index.scan import LogStat
 
 T = TypeVar("T")
-_VERSION = 3
+_VERSION = 4
 _TIMEOUT = 20.0
-_FIGURES = ("calls", "failed", "edits", "added", "removed", "tokens_in", "tokens_out", "doubtful", "repeats")
+COUNTS = (
+    *("steps", "calls", "nested_calls", "failed_calls", "errors", "edits", "edited_files", "added_lines"),
+    *("removed_lines", "input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens"),
+)
+"""Those of ``LogCounts`` that are columns."""
+_FIGURES = (*COUNTS, "doubtful", "repeats")
 _TABLES = f"""
 CREATE TABLE logs (
     number INTEGER PRIMARY KEY, path BLOB UNIQUE, size INTEGER, mtime INTEGER, inode INTEGER,
     agent TEXT, format TEXT, title TEXT, model TEXT, project TEXT, branch TEXT, started REAL, ended REAL,
     parent TEXT, first TEXT, problem TEXT,
     {", ".join(f"{name} INTEGER" for name in _FIGURES)},
-    figured TEXT NOT NULL DEFAULT '', figured_at REAL NOT NULL DEFAULT 0, cost REAL NOT NULL DEFAULT 0,
-    tries INTEGER NOT NULL DEFAULT 0
+    figured TEXT NOT NULL DEFAULT '', figured_at REAL NOT NULL DEFAULT 0,
+    reading_seconds REAL NOT NULL DEFAULT 0, tries INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX by_time ON logs (mtime DESC);
 CREATE INDEX by_first ON logs (first) WHERE first <> '';
@@ -111,8 +116,9 @@ class SessionIndex:
 
     def put_figures(self, path: str, state: str, figures: LogFigures, seconds: float) -> None:
         """Adds the figures of a log that was read as a whole in ``state``, which took ``seconds``."""
-        values = {name: getattr(figures, name) for name in (*_FIGURES, *_FILLED, "ended", "problem")}
-        values |= {"number": number_of(path), "state": state, "cost": seconds, "now": time.time()}
+        values = {name: getattr(figures.counts, name, None) for name in (*COUNTS, "started", "ended")}
+        values |= {name: getattr(figures, name) for name in _FROM_FIGURES}
+        values |= {"number": number_of(path), "state": state, "reading_seconds": seconds, "now": time.time()}
         values = {name: _storable(value) for name, value in values.items()}
 
         def write(connection: sqlite3.Connection) -> None:
@@ -138,8 +144,8 @@ class SessionIndex:
         rows = self.read(
             f"SELECT path, {STATE} FROM logs"  # noqa: S608 - constants
             f" WHERE figured <> {STATE} AND format <> '' AND tries < {MAX_TRIES}"
-            f" AND (figured = '' OR ? - figured_at > max({_PAUSE}, {_PAUSE_FACTOR} * cost)) ORDER BY mtime"
-            " DESC LIMIT ?",
+            f" AND (figured = '' OR ? - figured_at > max({_PAUSE}, {_PAUSE_FACTOR} * reading_seconds))"
+            " ORDER BY mtime DESC LIMIT ?",
             (time.time(), limit),
         )
         return [(os.fsdecode(path), state) for path, state in rows]
@@ -258,6 +264,7 @@ _COLUMNS = (
 _REPLACED = ("size", "mtime", "inode", "agent", "format", "branch", "parent", "first", "problem")
 _FILLED = ("title", "model", "project", "started")
 """Columns that keep their value if a later reading does not find one."""
+_FROM_FIGURES = ("title", "model", "project", "doubtful", "repeats", "problem")
 _PUT = (
     f"INSERT INTO logs ({', '.join(_COLUMNS)}) VALUES ({', '.join(':' + name for name in _COLUMNS)}) "  # noqa: S608 - constants
     f"ON CONFLICT (number) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _REPLACED)},"
@@ -277,8 +284,8 @@ _COUNT_AGAIN_WITHOUT = (
     " gone.number = ?)"
 )
 _PUT_FIGURES = (
-    "UPDATE logs SET tries = 0, figured = :state, figured_at = :now, cost = :cost, ended = :ended,"  # noqa: S608 - constants
-    f" problem = :problem, "
+    "UPDATE logs SET tries = 0, figured = :state, figured_at = :now, ended = :ended, problem = :problem,"  # noqa: S608 - constants
+    " reading_seconds = :reading_seconds, "
     f"{', '.join(f'{name} = :{name}' for name in _FIGURES)}, "
     + ", ".join(
         f"{name} = CASE WHEN ifnull(:{name}, '') = '' THEN {name} ELSE :{name} END" for name in _FILLED

@@ -16,12 +16,14 @@ from threading import Lock
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from nbtools.core.browser import IN_BROWSER
+from nbtools.core.deprecation import warn_deprecated
 from nbtools.core.errors import TraceError
 from nbtools.traces.parallel_reading import gc_paused
 from nbtools.traces.session_index.head import LogHead, read_head
-from nbtools.traces.session_index.index import MAX_TRIES, STATE, SessionIndex, number_of
+from nbtools.traces.session_index.index import COUNTS, MAX_TRIES, STATE, SessionIndex, number_of
 from nbtools.traces.session_index.places import Place, agent_named, agents, places
 from nbtools.traces.session_index.running import running_logs
 from nbtools.traces.session_index.scan import LogStat, find_logs
@@ -29,8 +31,19 @@ from nbtools.traces.session_index.worker import BackgroundProcess, work
 
 Outcome: TypeAlias = Literal["", "running", "failed", "clean", "changed"]
 SortKey: TypeAlias = Literal[
-    "title", "agent", "model", "project", "age", "duration", "calls", "failed", "edits", "tokens"
+    "title",
+    "agent",
+    "model",
+    "project",
+    "age",
+    "duration",
+    "calls",
+    "failed_calls",
+    "failed",
+    "edits",
+    "tokens",
 ]
+"""``failed`` is the old name of ``failed_calls`` and goes with the next release."""
 WORKER = "nbtools.traces.session_index.worker"
 _BATCH = 400
 _SORTED = {
@@ -41,27 +54,37 @@ _SORTED = {
     "age": "mtime",
     "duration": "ended - started",
     "calls": "calls",
-    "failed": "failed",
-    "edits": "added + removed",
-    "tokens": "tokens_in + tokens_out",
+    "failed_calls": "failed_calls",
+    "failed": "failed_calls",
+    "edits": "added_lines + removed_lines",
+    "tokens": "input_tokens + output_tokens",
 }
 _OUTCOMES = {
     "": "1",
     "running": "number IN (SELECT value FROM json_each(:running))",
-    "failed": "failed > 0",
-    "clean": "calls > 0 AND failed = 0",
+    "failed": "failed_calls > 0",
+    "clean": "calls > 0 AND failed_calls = 0",
     "changed": "edits > 0",
 }
 _LISTED = "format <> '' AND parent = '' AND number IN (SELECT value FROM json_each(:found))"
 _MAX_QUERY = 1_000
+_OLD_NAMES = {
+    "failed": "failed_calls",
+    "added": "added_lines",
+    "removed": "removed_lines",
+    "tokens_in": "input_tokens",
+    "tokens_out": "output_tokens",
+}
+"""Names of numbers that go with the next release."""
 
 
 class LoggedSession(Struct, frozen=True):
     """A session log on this machine. None and empty texts: not recorded, or, before ``read``, not known yet.
 
     ``project`` is the working directory. ``changed`` is the time of the log's last change and ``started``
-    that of the first record, in seconds since the epoch; ``duration`` is in seconds. The numbers count the
-    whole log, with sub-agents, and without the records that a fork repeats (``repeats``): see ``LogFigures``.
+    that of the first record, in seconds since the epoch; ``duration`` is in seconds. The numbers, which
+    ``counts.DEFINITIONS`` defines, count the whole log, with sub-agents, and without the records that a fork
+    repeats (``repeats``). ``doubtful``: the numbers of output tokens are placeholders.
     ``read``: the log was read as a whole in its current state. ``running``: see ``running``.
     """
 
@@ -76,13 +99,19 @@ class LoggedSession(Struct, frozen=True):
     size: int
     started: float | None = None
     duration: float | None = None
+    steps: int | None = None
     calls: int | None = None
-    failed: int | None = None
+    nested_calls: int | None = None
+    failed_calls: int | None = None
+    errors: int | None = None
     edits: int | None = None
-    added: int | None = None
-    removed: int | None = None
-    tokens_in: int | None = None
-    tokens_out: int | None = None
+    edited_files: int | None = None
+    added_lines: int | None = None
+    removed_lines: int | None = None
+    input_tokens: int | None = None
+    cache_read_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    output_tokens: int | None = None
     doubtful: bool = False
     repeats: int | None = None
     read: bool = False
@@ -97,13 +126,48 @@ class LoggedSession(Struct, frozen=True):
     @property
     def tokens(self) -> int | None:
         """The tokens that were sent and received, as far as they are known."""
-        known = [count for count in (self.tokens_in, self.tokens_out) if count is not None]
+        known = [count for count in (self.input_tokens, self.output_tokens) if count is not None]
         return sum(known) if known else None
 
     @property
     def name(self) -> str:
         """The name of the project's folder."""
         return re.split(r"[/\\]", self.project.rstrip("/\\"))[-1]
+
+    def as_json(self) -> dict[str, Any]:
+        """Returns the fields for JSON, for one more release with those of the old names, too."""
+        fields = {**asdict(self), "path": str(self.path)}
+        return {**fields, **{old: fields[new] for old, new in _OLD_NAMES.items()}}
+
+    @property
+    def failed(self) -> int | None:
+        """``failed_calls``; it goes with the next release."""
+        warn_deprecated("session.failed", "session.failed_calls")
+        return self.failed_calls
+
+    @property
+    def added(self) -> int | None:
+        """``added_lines``; it goes with the next release."""
+        warn_deprecated("session.added", "session.added_lines")
+        return self.added_lines
+
+    @property
+    def removed(self) -> int | None:
+        """``removed_lines``; it goes with the next release."""
+        warn_deprecated("session.removed", "session.removed_lines")
+        return self.removed_lines
+
+    @property
+    def tokens_in(self) -> int | None:
+        """``input_tokens``; it goes with the next release."""
+        warn_deprecated("session.tokens_in", "session.input_tokens")
+        return self.input_tokens
+
+    @property
+    def tokens_out(self) -> int | None:
+        """``output_tokens``; it goes with the next release."""
+        warn_deprecated("session.tokens_out", "session.output_tokens")
+        return self.output_tokens
 
 
 @dataclass(frozen=True)
@@ -333,19 +397,8 @@ class SessionCatalog:
 _READ = f"figured = {STATE}"
 _COLUMNS = (
     *("path", "title", "agent", "format", "model", "project", "branch", "mtime", "size", "started", "ended"),
-    *(
-        "calls",
-        "failed",
-        "edits",
-        "added",
-        "removed",
-        "tokens_in",
-        "tokens_out",
-        "doubtful",
-        "repeats",
-        "problem",
-        _READ,
-    ),
+    *COUNTS,
+    *("doubtful", "repeats", "problem", _READ),
 )
 _MTIME = _COLUMNS.index("mtime")
 _PROJECT = "(project = :project OR project LIKE :below ESCAPE '!')"

@@ -90,10 +90,10 @@ def session_block(
         "changed": lambda one: one.changed,
         "duration": lambda one: one.duration,
         "calls": lambda one: one.calls,
-        "failed": lambda one: one.failed,
+        "failed": lambda one: one.failed_calls,
         "edits": lambda one: one.edits,
-        "added": lambda one: one.added,
-        "removed": lambda one: one.removed,
+        "added": lambda one: one.added_lines,
+        "removed": lambda one: one.removed_lines,
         "tokens": lambda one: one.tokens,
     }
     for name, number_of in numbers.items():

@@ -47,9 +47,9 @@ class SessionRow:
     times: str
     duration: str
     calls: str
-    failed: str
-    added: str
-    removed: str
+    failed_calls: str
+    added_lines: str
+    removed_lines: str
     tokens: str
     running: bool
     doubt: str
@@ -76,7 +76,7 @@ class FirstSessions:
 
 def session_row(session: LoggedSession, now: float) -> SessionRow:
     """Returns a session as it is displayed: without secrets, hidden characters visible."""
-    changed = session.added is not None or session.removed is not None
+    changed = session.added_lines is not None or session.removed_lines is not None
     began = "" if session.started is None else f"began {_date(session.started)}, "
     return SessionRow(
         title=one_line(redacted(session.title), 200) or one_line(session.path.name, 200),
@@ -88,9 +88,9 @@ def session_row(session: LoggedSession, now: float) -> SessionRow:
         times=f"{began}last change {_date(session.changed)}",
         duration="" if session.duration is None else elapsed(session.duration),
         calls=_number(session.calls),
-        failed=_number(session.failed),
-        added=f"+{session.added or 0:,}" if changed else "",
-        removed=f"−{session.removed or 0:,}" if changed else "",
+        failed_calls=_number(session.failed_calls),
+        added_lines=f"+{session.added_lines or 0:,}" if changed else "",
+        removed_lines=f"−{session.removed_lines or 0:,}" if changed else "",
         tokens="" if session.tokens is None else short_number(session.tokens),
         running=session.running,
         doubt=_PLACEHOLDER if session.doubtful else "",
@@ -166,10 +166,10 @@ def _rest(page: FirstSessions) -> str:
 
 
 def _cells(row: SessionRow) -> tuple[str, ...]:
-    edits = " ".join(filter(None, (row.added, row.removed)))
+    edits = " ".join(filter(None, (row.added_lines, row.removed_lines)))
     mark = "!" if row.problem else ""
-    texts = (row.title, row.agent, row.model, row.project, row.age, row.duration, row.calls, row.failed)
-    return ("●" if row.running else mark, *texts, edits, row.tokens)
+    texts = (row.title, row.agent, row.model, row.project, row.age, row.duration, row.calls)
+    return ("●" if row.running else mark, *texts, row.failed_calls, edits, row.tokens)
 
 
 def _table(rows: Sequence[Sequence[str]], width: int) -> Iterator[str]:

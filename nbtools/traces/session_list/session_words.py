@@ -9,8 +9,6 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-import msgspec
-
 from nbtools.core.errors import TraceError
 from nbtools.traces.log_arguments import LATEST
 from nbtools.traces.session_index.listing import SessionQuery
@@ -41,7 +39,7 @@ def session_table(words: Sequence[str], text: str = "", *, as_json: bool = False
     project = "".join(words)
     if as_json:
         found = catalog.page(SessionQuery(text=text, project=project))
-        return json.dumps([{**msgspec.structs.asdict(one), "path": str(one.path)} for one in found], indent=2)
+        return json.dumps([one.as_json() for one in found], indent=2)
     first = SessionList(SessionFilter(text=text, project=project)).first(_ROWS)
     return sessions_text(first, shutil.get_terminal_size((140, 40)).columns)
 

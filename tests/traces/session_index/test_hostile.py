@@ -127,7 +127,7 @@ def test_numbers_that_no_database_can_store_are_unknown(empty_home, catalog, num
     assert catalog.read_now()
     (one,) = catalog.page(SessionQuery())
     assert one.read
-    assert one.tokens_in in {None, number}
+    assert one.input_tokens in {None, number}
 
 
 def test_file_names_are_data(empty_home, catalog):

@@ -12,6 +12,8 @@ import pytest
 
 from nbtools.core.errors import TraceError
 from nbtools.traces import add_log_folder, sessions
+from nbtools.traces.explorer.nesting import step_tree
+from nbtools.traces.explorer.summary import summary_of
 from nbtools.traces.session_index.listing import SessionCatalog, SessionQuery
 from nbtools.traces.trace import load
 from tests.traces.recorded import SAMPLES
@@ -62,25 +64,47 @@ def test_the_beginnings_tell_title_agent_model_and_project():
 def test_whole_logs_give_the_same_counts_as_the_explorer():
     for one in sessions(complete=True):
         trace = load(one.path)
-        calls = trace.calls
+        calls = [call for call in trace.calls if call.live and (call.level == "model" or call.by_sub_agent)]
+        nested = [call for call in trace.calls if call.live and call not in calls]
         failed = [
             call for call in calls if call.status == "error" or (call.status == "ok" and call.exit_code)
         ]
         errors = [event for event in trace.events if event.kind == "error" and event.text]
         applied = [change for change in trace.file_changes if change.applied]
         assert one.read
-        assert one.calls == len(calls), one.path
-        assert (one.failed or 0) == len(failed) + len(errors)
+        assert (one.calls, one.nested_calls) == (len(calls), len(nested)), one.path
+        assert ((one.failed_calls or 0), one.errors) == (len(failed), len(errors))
+        assert one.steps == len(step_tree(trace).rows)
         assert one.edits == len(applied)
-        assert (one.added or 0, one.removed or 0) == (
+        assert one.edited_files == summary_of(trace).changed
+        assert (one.added_lines or 0, one.removed_lines or 0) == (
             sum(c.added or 0 for c in applied),
             sum(c.removed or 0 for c in applied),
         )
         tokens = [session.tokens for session in trace.sessions]
-        assert (one.tokens_in or 0) == sum(
+        assert (one.cache_read_tokens or 0) == sum(t.cache_read or 0 for t in tokens)
+        assert (one.cache_write_tokens or 0) == sum(t.cache_write or 0 for t in tokens)
+        assert (one.input_tokens or 0) == sum(
             (t.input or 0) + (t.cache_read or 0) + (t.cache_write or 0) for t in tokens
         )
-        assert (one.tokens_out or 0) == sum(t.output or 0 for t in tokens)
+        assert (one.output_tokens or 0) == sum(t.output or 0 for t in tokens)
+
+
+@pytest.mark.usefixtures("home")
+def test_old_names_of_numbers_warn_and_agree():
+    one = max(sessions(complete=True), key=lambda one: one.failed_calls or 0)
+    names = {
+        "failed": "failed_calls",
+        "added": "added_lines",
+        "removed": "removed_lines",
+        "tokens_in": "input_tokens",
+        "tokens_out": "output_tokens",
+    }
+    in_json = one.as_json()
+    for old, new in names.items():
+        with pytest.warns(DeprecationWarning, match=new):
+            assert getattr(one, old) == getattr(one, new) == in_json[old] == in_json[new]
+    assert sessions(sort="failed") == sessions(sort="failed_calls")
 
 
 def test_nothing_is_read_before_the_first_look_and_nothing_is_written_but_the_index(home):
@@ -137,11 +161,11 @@ def test_filters_and_order():
     assert changed == sorted(changed, reverse=True)
     calls = [one.calls for one in sessions(sort="calls", complete=True)]
     assert calls == sorted(calls, reverse=True)
-    lines = [one.tokens_in for one in sessions(sort="tokens", descending=False)]
+    lines = [one.input_tokens for one in sessions(sort="tokens", descending=False)]
     assert lines[-1] is None
     assert lines[0] is not None
-    assert all(one.failed for one in sessions(outcome="failed"))
-    assert all(one.failed == 0 and one.calls for one in sessions(outcome="clean"))
+    assert all(one.failed_calls for one in sessions(outcome="failed"))
+    assert all(one.failed_calls == 0 and one.calls for one in sessions(outcome="clean"))
     assert {one.edits > 0 for one in sessions(outcome="changed")} == {True}
     assert sessions(outcome="running") == []
 

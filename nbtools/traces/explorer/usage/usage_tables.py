@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from nbtools.cards.hidden_characters import one_line
 from nbtools.cards.phrases import elapsed
-from nbtools.traces.comparison.steps import file_key
 from nbtools.traces.explorer.line_style import relative_path
 from nbtools.traces.explorer.redaction import redacted
 from nbtools.traces.explorer.summary import dollars, score_texts, short_number
@@ -19,6 +18,7 @@ from nbtools.traces.trace import Trace
 from nbtools.traces.usage.cost import Cost
 from nbtools.traces.usage.requests import input_of, sum_of_tokens
 from nbtools.traces.usage.timing import TurnTime, seconds_of
+from nbtools.traces.working_directory import file_key
 
 MAX_ROWS = 12
 """Largest number of rows of a table: those with the longest bars."""

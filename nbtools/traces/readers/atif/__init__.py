@@ -259,6 +259,7 @@ class _TrajectoryReader:
             arguments_in(recorded),
             native_id=extra.native_id or native,
             level=extra.level,
+            by_sub_agent=extra.by_sub_agent,
             parent=extra.parent,
             at=at if extra.started is None else extra.started,
             ended=extra.ended,

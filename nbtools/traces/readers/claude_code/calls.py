@@ -104,6 +104,7 @@ class CallMatcher:
             paths=paths_of(arguments) if arguments else (),
             native_id=native,
             level=level,
+            by_sub_agent=nested,
             parent=(line.parent_tool_use_id or "") if nested else self.links.call_around(line),
             at=at,
         )
