@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import nbtools
-from nbtools.core.errors import TraceError
+from nbtools.core.errors import ToolFailure, TraceError
+from nbtools.traces.log_arguments import LIST_FLAGS, listed_rows
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -52,9 +53,14 @@ def _add_trace(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         help=(
             "a session log of any agent, or 2 to 20 to compare; latest, or latest with an agent or a project:"
-            " the session that changed last; a project: its sessions; nothing: all sessions on this machine"
+            " the session that changed last; an agent, a project (its folder, or a part of its path), or"
+            " both: their sessions; nothing: all sessions on this machine"
         ),
     )
+    parser.add_argument("--agent", metavar="AGENT", default="", help=LIST_FLAGS["agent"])
+    parser.add_argument("--since", metavar="WHEN", default="", help=LIST_FLAGS["since"])
+    parser.add_argument("--limit", metavar="N", type=int, help=f"{LIST_FLAGS['limit']} (default: 40)")
+    parser.add_argument("--all", action="store_true", help=LIST_FLAGS["all"])
     output = parser.add_mutually_exclusive_group()
     output.add_argument(
         "--search", metavar="TEXT", help="only the steps whose text, arguments or output contain TEXT"
@@ -179,7 +185,8 @@ def _trace(options: argparse.Namespace) -> int:
     from nbtools.traces.explorer.export import terminal  # noqa: PLC0415 - as above
     from nbtools.traces.session_index.places import add_log_folder  # noqa: PLC0415 - as above
     from nbtools.traces.session_list.session_words import (  # noqa: PLC0415 - as above
-        resolve,
+        DEFAULT_ROWS,
+        selected,
         session_table,
     )
 
@@ -187,15 +194,16 @@ def _trace(options: argparse.Namespace) -> int:
         if options.add:
             print(f"Session logs in {add_log_folder(options.add)} are listed from now on.")
             return 0
-        if is_comparison(options.log):
+        rows = listed_rows(options.limit, -1 if options.json else DEFAULT_ROWS, all_rows=options.all)
+        found = selected(options.log, agent=options.agent, since=options.since, text=options.search or "")
+        if found is not None and not isinstance(found, str):
+            _refuse_log_options(options)
+            print(session_table(found, rows, as_json=options.json), flush=True)
+        elif found is None and is_comparison(options.log):
             print(compared(options), flush=True)
-            return 0
-        log = resolve(options.log)
-        if log is None:
-            print(session_table(options.log, options.search or "", as_json=options.json), flush=True)
         else:
-            _print_log(log, options)
-    except TraceError as error:
+            _print_log(found or options.log[0], options)
+    except (TraceError, ToolFailure) as error:
         print(terminal.error_text(error), file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -203,6 +211,16 @@ def _trace(options: argparse.Namespace) -> int:
     except BrokenPipeError:  # the reader has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
+
+
+def _refuse_log_options(options: argparse.Namespace) -> None:
+    """Raises ``TraceError`` for an option that needs a log, where a list of sessions is selected."""
+    stray = next((name for name in ("notebook", "follow", "html") if getattr(options, name)), None)
+    if stray is not None:
+        raise TraceError(
+            f"--{stray} takes a log: name its path, or latest, as in nbtools trace latest --{stray}"
+            f"{'' if stray == 'follow' else ' FILE'}. Without one, sessions are listed."
+        )
 
 
 def _print_log(log: str, options: argparse.Namespace) -> None:

@@ -14,6 +14,13 @@ from nbtools.core.errors import ErrorCode, ToolFailure
 
 LATEST = "latest"
 CHECK = "check"
+LIST_FLAGS = {
+    "agent": "list only the sessions of an agent, such as claude",
+    "since": "list only sessions that changed since then: 7d, 12h, yesterday, 2026-11-01",
+    "limit": "list so many sessions",
+    "all": "list all sessions",
+}
+"""The options that select sessions of the list, with their help."""
 LETTERS = "ABCDEFGHIJKLMNOPQRST"
 """The names of compared runs."""
 
@@ -48,16 +55,28 @@ def comparison_command(logs: list[str], flags: dict[str, Any]) -> CompareLogs:
     return CompareLogs(tuple(logs), tuple(flags.get(CHECK, ())), baseline)
 
 
+def listed_rows(limit: int | None, default: int, *, all_rows: bool) -> int:
+    """Returns how many sessions to list; -1 for all. Raises ``ToolFailure``."""
+    if limit is not None and (all_rows or limit < 1):
+        problem = "use either --limit or --all" if all_rows else f"--limit must be at least 1, not {limit}"
+        raise argument_error(f"{problem}.")
+    return -1 if all_rows else limit or default
+
+
 def expanded(log: str) -> list[str]:
     """Returns the files that match a pattern; anything else, and an existing path, as it is.
     Raises ``ToolFailure`` without a match.
     """
-    if not any(character in log for character in "*?[") or path_exists(log):
+    if not is_pattern(log):
         return [log]
     found = sorted(glob.glob(str(Path(log).expanduser()), recursive=True))  # noqa: PTH207 - it may be absolute
     if not found:
         raise argument_error(f"no log matches {log}.")
     return found
+
+
+def is_pattern(log: str) -> bool:
+    return any(character in log for character in "*?[") and not path_exists(log)
 
 
 def argument_error(message: str) -> ToolFailure:

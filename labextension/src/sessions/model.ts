@@ -25,7 +25,7 @@ export interface SearchSessionsParams {
   readonly text: string;
 }
 
-/** Selects sessions and their order; empty fields select everything. */
+/** Selects sessions and their order; empty fields select everything. ``since`` is the earliest last change, in seconds since the epoch. */
 export interface SessionFilter {
   readonly text: string;
   readonly agent: string;
@@ -33,6 +33,7 @@ export interface SessionFilter {
   readonly outcome: '' | 'running' | 'failed' | 'clean' | 'changed';
   readonly sort: 'title' | 'agent' | 'model' | 'project' | 'age' | 'duration' | 'calls' | 'failed' | 'edits' | 'tokens';
   readonly descending: boolean;
+  readonly since: number;
 }
 export const parseSessionFilter: parse.Parser<SessionFilter> = parse.record<SessionFilter>({
   text: parse.otherwise(parse.text, ''),
@@ -41,6 +42,7 @@ export const parseSessionFilter: parse.Parser<SessionFilter> = parse.record<Sess
   outcome: parse.otherwise(parse.oneOf('', 'running', 'failed', 'clean', 'changed'), ''),
   sort: parse.otherwise(parse.oneOf('title', 'agent', 'model', 'project', 'age', 'duration', 'calls', 'failed', 'edits', 'tokens'), 'age'),
   descending: parse.otherwise(parse.flag, true),
+  since: parse.otherwise(parse.number, 0.0),
 });
 
 /** Asks for the sessions that have changed since ``version``, 0 for all of them, or for the ``latest`` ones only. With ``look``, the agents' folders are looked at again first. */

@@ -110,17 +110,18 @@ function rowAt(columns: Columns, i: number): SessionRow {
 
 /** Selects and sorts sessions.  `hits` are the keys of those that contain the filter's text; null if it has none. */
 export function listedSessions(
-  rows: Iterable<SessionRow>,
-  { agent, project, outcome, sort, descending }: SessionFilter,
+  sessions: Iterable<SessionRow>,
+  { agent, project, outcome, sort, descending, since }: SessionFilter,
   hits: ReadonlySet<number> | null
 ): ListedSessions {
-  const isInProject = projectTest(project);
+  const rows = [...sessions];
+  const isInProject = projectTest(project, rows);
   const isOutcome = OUTCOMES[outcome];
   const listed: SessionRow[] = [];
   const agents = new Map<string, SessionChoice>();
   const projects = new Map<string, SessionChoice>();
   for (const row of rows) {
-    if ((hits !== null && !hits.has(row.key)) || !isOutcome(row)) {
+    if ((hits !== null && !hits.has(row.key)) || row.changed < since || !isOutcome(row)) {
       continue;
     }
     const ofAgent = !agent || row.agentKey === agent;
@@ -147,16 +148,22 @@ const OUTCOMES: Readonly<Record<SessionFilter['outcome'], (row: SessionRow) => b
   changed: ({ edits }) => edits > 0
 };
 
-/** Returns whether a folder is that of a project: a path selects the folders in it, too, and a name all folders of this name. */
-function projectTest(project: string): (path: string) => boolean {
-  const name = project.toLowerCase();
-  if (!name) {
+/**
+ * Returns whether a folder is that of a project, as the kernel decides: a path selects the folders in it, too, a name all folders
+ * of this name; where there is none, any part of a path does.
+ */
+function projectTest(project: string, rows: readonly SessionRow[]): (path: string) => boolean {
+  const name = withSlashes(project).replace(/\/+$/, '');
+  if (!project) {
     return () => true;
   }
-  const folder = `${name.replace(/\/+$/, '')}/`;
-  return /[/\\]/.test(name)
-    ? path => path === project || path.toLowerCase().startsWith(folder)
-    : path => path === project || path.toLowerCase().endsWith(`/${name}`);
+  const isProject = (path: string) =>
+    path === project || `${withSlashes(path)}/`.startsWith(`${name}/`) || withSlashes(path).endsWith(`/${name.replace(/^\/+/, '')}`);
+  return rows.some(({ path }) => isProject(path)) ? isProject : path => withSlashes(path).includes(name);
+}
+
+function withSlashes(path: string): string {
+  return path.toLowerCase().replace(/\\/g, '/');
 }
 
 function count(choices: Map<string, SessionChoice>, key: string, label: string): void {

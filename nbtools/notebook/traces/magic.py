@@ -53,7 +53,13 @@ class TraceMagics(Magics):
 
             %trace                         lists the sessions of all agents on this machine;
                                            s = %trace gives access to it: s.sessions
-            %trace PROJECT                 lists those of a project: a folder, or its name
+            %trace codex                   lists those of an agent
+            %trace PROJECT                 lists those of a project: a folder, its name, or a part of its
+                                           path; %trace codex PROJECT: those of both
+                --agent NAME               only the sessions of an agent
+                --since 7d                 only those that changed since then; also 12h, yesterday,
+                                           2026-11-01
+                --limit 100, --all         so many rows, where no page lists them all
             %trace latest                  opens the session that changed last;
                                            latest claude: of an agent; latest PROJECT: of a project
             %trace LOG                     opens a log; t = %trace LOG gives access to it:
@@ -97,10 +103,9 @@ class TraceMagics(Magics):
             case CompareLogs():
                 return _compare(command)
             case ListSessions():
-                from nbtools.traces.session_list.session_messages import SessionFilter  # noqa: PLC0415 - as above
-                from nbtools.traces.session_list.view import SessionList  # noqa: PLC0415 - as above
+                from nbtools.traces.session_list.view import INITIAL_ROWS, SessionList  # noqa: PLC0415 - as above
 
-                return SessionList(SessionFilter(project=command.project))
+                return SessionList(command.chosen, command.limit or INITIAL_ROWS)
             case ReplayLog():
                 return self._replay(command)
 

@@ -8,20 +8,26 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from nbtools.core.errors import ToolFailure
 from nbtools.notebook.magics.command_line import comment_start, parse, words
-from nbtools.notebook.magics.flags import declared, flag, word_list
+from nbtools.notebook.magics.flags import declared, flag, switch, word_list
 from nbtools.traces.log_arguments import (
     CHECK,
     LATEST,
+    LIST_FLAGS,
     CompareLogs,
     argument_error,
     comparison_command,
     expanded,
+    listed_rows,
     path_exists,
 )
+from nbtools.traces.session_index.places import agent_words
+
+if TYPE_CHECKING:
+    from nbtools.traces.session_list.session_messages import SessionFilter
 
 _MAX_COMPLETIONS = 200
 _RANGE = re.compile(r"([\d.]+)\s*(?:-|–|—|\.\.)\s*([\d.]+)")
@@ -50,9 +56,12 @@ class ReplayLog:
 
 @dataclass(frozen=True, slots=True)
 class ListSessions:
-    """Lists the sessions of this machine, or those of a project."""
+    """Lists sessions of this machine. ``limit`` is the number of rows where no page lists them all: None for
+    the usual one, -1 for all.
+    """
 
-    project: str = ""
+    chosen: SessionFilter
+    limit: int | None = None
 
 
 TraceCommand: TypeAlias = OpenLog | CompareLogs | ReplayLog | ListSessions
@@ -62,19 +71,23 @@ def parse_line(line: str) -> TraceCommand:
     """Parses a line.  Raises ``ToolFailure`` with a one-line message that says how to write it,
     ``TraceError`` if nothing is the latest.
     """
+    from nbtools.traces.session_list.session_words import selected  # noqa: PLC0415 - reads logs
+
     arguments = _parsed(line[: comment_start(line)].strip())
     logs = arguments.pop("logs", [])
-    if logs[:1] == [LATEST]:
-        from nbtools.traces.session_list.session_words import latest_log  # noqa: PLC0415 - reads logs
-
-        logs = [latest_log(logs[1:])]
-    logs = [path for log in logs for path in expanded(log)]
-    if not logs and not arguments:
-        return ListSessions()
-    if len(logs) == 1 and not arguments and _is_project(logs[0]):
-        return ListSessions(logs[0])
-    if not logs:
+    chosen = {name: arguments.pop(name) for name in ("agent", "since", "search") if name in arguments}
+    limit, all_rows = arguments.pop("limit", None), arguments.pop("all", False)
+    if not logs and arguments:
         raise argument_error("no log was named. Its path comes first, as in %trace session.jsonl --step 46.")
+    found = selected(
+        logs, agent=chosen.get("agent", ""), since=chosen.get("since", ""), text=chosen.get("search", "")
+    )
+    if found is not None and not isinstance(found, str):
+        if arguments:
+            raise argument_error(f"--{next(iter(arguments))} takes a log, and {' '.join(logs)} is none.")
+        rows = listed_rows(limit, 0, all_rows=all_rows)
+        return ListSessions(found, rows or None)
+    logs = [found] if found else [path for log in logs for path in expanded(log)]
     return comparison_command(logs, arguments) if len(logs) > 1 else _single_log(logs[0], arguments)
 
 
@@ -126,18 +139,6 @@ def _before_flags(line: str) -> tuple[str, str]:
     return line[:flag].strip(), line[flag:]
 
 
-def _is_project(word: str) -> bool:
-    """Returns whether it names a project with sessions, and no file."""
-    try:
-        if Path(word).expanduser().is_file():
-            return False
-    except (OSError, ValueError, RuntimeError):
-        return False
-    from nbtools.traces.session_list.session_words import project_named  # noqa: PLC0415 - reads logs
-
-    return project_named(word)
-
-
 def _matching_paths(fragment: str) -> Iterator[str]:
     """Yields the paths that begin with ``fragment``;
     hidden ones only if their name begins with a dot there.
@@ -162,6 +163,14 @@ def _logs(before: list[str], fragment: str) -> Iterator[str]:
 TRACE = declared(
     "%trace",
     word_list("logs", required=False, offers=_logs, kind="path"),
+    flag(
+        "agent",
+        LIST_FLAGS["agent"],
+        offers=lambda *_: agent_words(),
+    ),
+    flag("since", LIST_FLAGS["since"], offers=lambda *_: ("today", "yesterday", "7d", "30d")),
+    flag("limit", f"{LIST_FLAGS['limit']}, where no page lists them all", type="integer"),
+    switch("all", LIST_FLAGS["all"]),
     flag("step", "the step to begin at: 46, 48.1"),
     flag("replay", "run this step again in a temporary copy; 46-52 steps through a range"),
     flag(

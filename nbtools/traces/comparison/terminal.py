@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
-from nbtools.core.errors import ToolFailure, TraceError
+from nbtools.core.errors import TraceError
 from nbtools.traces.comparison.comparison import Comparison, compare
 from nbtools.traces.comparison.comparison_rows import ComparisonRows
 from nbtools.traces.comparison.text import comparison_text
 from nbtools.traces.comparison.view import ComparisonDisplay
-from nbtools.traces.log_arguments import LATEST, comparison_command, expanded
+from nbtools.traces.log_arguments import comparison_command, expanded
 
 _OTHERS = ("search", "notebook", "follow", "html")
 """Options that take one log."""
@@ -23,19 +22,18 @@ _FIELDS = ("name", "title", "log", "agents", "models", "task", "steps", "calls",
 
 def is_comparison(words: Sequence[str]) -> bool:
     """Whether the words of the command line name several logs."""
-    return (len(words) > 1 and words[0] != LATEST) or (len(words) == 1 and len(_expanded(words)) > 1)
+    return len(_expanded(words)) > 1
 
 
 def compared(options: Namespace) -> str:
-    """Returns the comparison as tables, or as JSON. Raises ``TraceError``."""
+    """Returns the comparison as tables, or as JSON. Raises ``TraceError`` and ``ToolFailure``."""
     stray = next((name for name in _OTHERS if getattr(options, name)), None)
     if stray is not None:
         raise TraceError(
             f"--{stray} takes one log, and {len(options.log)} are named. A path with spaces needs quotes."
         )
-    with _trace_errors():
-        flags = {"check": options.check, "baseline": options.baseline}
-        command = comparison_command(_expanded(options.log), flags)
+    flags = {"check": options.check, "baseline": options.baseline}
+    command = comparison_command(_expanded(options.log), flags)
     comparison = compare(*command.logs, baseline=command.baseline, checks=command.checks)
     if options.json:
         return json.dumps(_records(comparison), indent=2)
@@ -43,17 +41,7 @@ def compared(options: Namespace) -> str:
 
 
 def _expanded(words: Sequence[str]) -> list[str]:
-    with _trace_errors():
-        return [path for word in words for path in expanded(word)]
-
-
-@contextmanager
-def _trace_errors() -> Iterator[None]:
-    """Raises problems with the arguments as ``TraceError``, without the name of the magic."""
-    try:
-        yield
-    except ToolFailure as error:
-        raise TraceError(str(error).removeprefix("%trace: ")) from error
+    return [path for word in words for path in expanded(word)]
 
 
 def _records(comparison: Comparison) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
@@ -24,9 +25,10 @@ from nbtools.core.errors import TraceError
 from nbtools.traces.parallel_reading import gc_paused
 from nbtools.traces.session_index.head import LogHead, read_head
 from nbtools.traces.session_index.index import COUNTS, MAX_TRIES, STATE, SessionIndex, number_of
-from nbtools.traces.session_index.places import Place, agent_named, agents, places
+from nbtools.traces.session_index.places import Place, known_agent, places
 from nbtools.traces.session_index.running import running_logs
 from nbtools.traces.session_index.scan import LogStat, find_logs
+from nbtools.traces.session_index.times import since_time
 from nbtools.traces.session_index.worker import BackgroundProcess, work
 
 Outcome: TypeAlias = Literal["", "running", "failed", "clean", "changed"]
@@ -173,7 +175,8 @@ class LoggedSession(Struct, frozen=True):
 @dataclass(frozen=True)
 class SessionQuery:
     """Selects sessions and their order. ``text`` are beginnings of words in titles, projects and prompts;
-    all must occur.
+    all must occur. ``project`` is a folder, with those below it, or the name of one; where there is none of
+    that name, any part of a path. ``since`` is the earliest last change, in seconds since the epoch.
     """
 
     text: str = ""
@@ -182,6 +185,7 @@ class SessionQuery:
     outcome: Outcome = ""
     sort: SortKey = "age"
     descending: bool = True
+    since: float = 0.0
 
 
 class SessionState(NamedTuple):
@@ -351,6 +355,17 @@ class SessionCatalog:
         count: int = self.index.read(query, (self.found.numbers,))[0][0]
         return count
 
+    def has_project(self, name: str) -> bool:
+        """Returns whether there are sessions in this folder, or in one of this name."""
+        values = _project_values(name) | {"found": self.found.numbers}
+        return bool(self.index.read(f"SELECT 1 FROM logs WHERE {_LISTED} AND {_PROJECT} LIMIT 1", values))  # noqa: S608 - constants
+
+    def projects(self) -> list[str]:
+        """Returns the folders of all sessions, those with the most sessions first."""
+        order = "GROUP BY project ORDER BY count(*) DESC"
+        query = f"SELECT project FROM logs WHERE {_LISTED} AND project <> '' {order}"  # noqa: S608 - constants
+        return [project for (project,) in self.index.read(query, {"found": self.found.numbers})]
+
     def path_of(self, id: str) -> Path:  # noqa: A002 - the field's name
         """Returns the path of a log that was listed. Raises ``TraceError`` for another id."""
         path = next((path for path in self.found.logs if f"{number_of(path):014x}" == id), None)
@@ -365,12 +380,11 @@ class SessionCatalog:
             parts.append("agent = :agent")
             values["agent"] = query.agent
         if query.project:
-            parts.append(_PROJECT if "/" in query.project or "\\" in query.project else _PROJECT_NAME)
-            values |= {
-                "project": query.project,
-                "below": f"{_like(query.project.rstrip('/'))}/%",
-                "name": f"%/{_like(query.project)}",
-            }
+            parts.append(_PROJECT if self.has_project(query.project) else _PROJECT_PART)
+            values |= _project_values(query.project)
+        if query.since:
+            parts.append("mtime >= :since")
+            values["since"] = query.since * 1e9
         for number, word in enumerate(query.text[:_MAX_QUERY].split()):
             parts.append(_condition(word).replace(":word", f":word{number}"))
             values |= {
@@ -401,8 +415,12 @@ _COLUMNS = (
     *("doubtful", "repeats", "problem", _READ),
 )
 _MTIME = _COLUMNS.index("mtime")
-_PROJECT = "(project = :project OR project LIKE :below ESCAPE '!')"
-_PROJECT_NAME = "(project = :project OR project LIKE :name ESCAPE '!')"
+_PATH = r"replace(project, '\', '/')"
+_PROJECT = (
+    f"(project = :project OR {_PATH} LIKE :folder ESCAPE '!' OR {_PATH} LIKE :below ESCAPE '!'"
+    f" OR {_PATH} LIKE :name ESCAPE '!')"
+)
+_PROJECT_PART = f"{_PATH} LIKE :part ESCAPE '!'"
 _TITLED = "title LIKE :word_like ESCAPE '!' OR project LIKE :word_like ESCAPE '!'"
 _MATCHES = "number IN (SELECT rowid FROM texts WHERE texts MATCH :word)"
 _CONTAINS = "number IN (SELECT rowid FROM texts WHERE text LIKE :word_like ESCAPE '!')"
@@ -414,6 +432,13 @@ def _condition(word: str) -> str:
     """
     indexed = _MATCHES if any(character.isalnum() for character in word) else "0"
     return f"({indexed} OR {_TITLED}{'' if word.isascii() else f' OR {_CONTAINS}'})"
+
+
+def _project_values(project: str) -> dict[str, str]:
+    """Returns the values of the conditions for a project, whose path has either kind of slashes."""
+    path = _like(project.replace("\\", "/").rstrip("/"))
+    patterns = {"folder": path, "below": f"{path}/%", "name": f"%/{path.lstrip('/')}", "part": f"%{path}%"}
+    return {"project": project, **patterns}
 
 
 def _like(text: str) -> str:
@@ -439,6 +464,7 @@ def sessions(
     agent: str = "",
     project: str = "",
     outcome: Outcome = "",
+    since: float | str | datetime | None = None,
     sort: SortKey = "age",
     descending: bool = True,
     folders: Iterable[str | Path] = (),
@@ -447,21 +473,25 @@ def sessions(
     """Returns the sessions of all agents on this machine, those that changed last first.
 
     ``text`` are beginnings of words in titles, projects and prompts. ``agent`` is a name such as
-    ``"claude"``; ``project`` a folder or its name; ``outcome`` one of ``running failed clean changed``.
-    ``folders`` are searched besides the agents' usual ones.
+    ``"claude"``; ``project`` a folder, its name or a part of its path; ``outcome`` one of ``running failed
+    clean changed``; ``since`` a time as of ``time.time()``, a ``datetime``, or a text such as ``7d``,
+    ``yesterday`` and ``2026-11-01``. ``folders`` are searched besides the agents' usual ones.
 
     Only the beginnings of new logs are read. With ``complete``, new and changed logs are read as a whole,
     about 50 MB a second; without it, ``calls`` and the other counts are None until that was done once. Raises
-    ``TraceError`` for an unknown agent.
+    ``TraceError`` for an agent, outcome, order or time that is not known.
     """
-    name = agent_named(agent)
-    if agent and not name:
-        raise TraceError(f"{agent!r} is no known agent. Known agents: {', '.join(agents())}.")
+    name = known_agent(agent) if agent else ""
+    for word, values, what in ((outcome, _OUTCOMES, "outcome"), (sort, _SORTED, "order")):
+        if word not in values:
+            names = ", ".join(filter(None, values))
+            raise TraceError(f"{word!r} is no {what} of sessions. Name one of: {names}.")
+    earliest = since_time(since)
     catalog = SessionCatalog(folders)
     try:
         catalog.refresh()
         if complete:
             catalog.read_now()
-        return catalog.page(SessionQuery(text, name, project, outcome, sort, descending))
+        return catalog.page(SessionQuery(text, name, project, outcome, sort, descending, earliest))
     finally:
         catalog.close()

@@ -17,6 +17,7 @@ from msgspec import Struct
 from nbtools.core.browser import IN_BROWSER
 from nbtools.core.decoders import converted
 from nbtools.core.errors import TraceError
+from nbtools.core.message import did_you_mean
 from nbtools.storage.state_folder import BROWSER_STORAGE, config_folder, private_folder, state_path
 
 FOLDERS_VARIABLE = "NBTOOLS_LOG_FOLDERS"
@@ -98,6 +99,20 @@ def agent_named(word: str) -> str:
     return next(
         (one.agent for one in _table().agents if low in {one.agent, one.label.lower(), *one.words}), ""
     )
+
+
+def agent_words() -> tuple[str, ...]:
+    """Returns the words by which people name agents."""
+    return tuple(word for one in _table().agents for word in (one.agent, *one.words))
+
+
+def known_agent(word: str) -> str:
+    """Returns the agent that a person means by ``word``. Raises ``TraceError`` if there is none."""
+    name = agent_named(word)
+    if not name:
+        near = did_you_mean(word, agent_words())
+        raise TraceError(f"{word!r} is no known agent.{near} Known agents: {', '.join(agents())}.")
+    return name
 
 
 def places(more: Iterable[str | Path] = ()) -> list[Place]:

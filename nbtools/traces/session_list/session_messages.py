@@ -20,7 +20,9 @@ SessionId: TypeAlias = Annotated[str, Field(max_length=40)]
 
 
 class SessionFilter(Wire):
-    """Selects sessions and their order; empty fields select everything."""
+    """Selects sessions and their order; empty fields select everything.  ``since`` is the earliest last
+    change, in seconds since the epoch.
+    """
 
     text: str = Field("", max_length=1_000)
     agent: str = Field("", max_length=300)
@@ -30,6 +32,7 @@ class SessionFilter(Wire):
         "title", "agent", "model", "project", "age", "duration", "calls", "failed", "edits", "tokens"
     ] = "age"
     descending: bool = True
+    since: float = 0.0
 
 
 class SessionsView(Wire):

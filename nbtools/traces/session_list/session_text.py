@@ -24,7 +24,10 @@ _SHARES = {"Session": 30, "Model": 20, "Project": 18}
 _DROPPED = ("Model", "Tokens", "Duration", "Edits", "Agent")
 """Columns that are left out of a narrow terminal, one after the other."""
 ADD_FOLDER = "To list logs of another folder: nbtools trace --add FOLDER, or set NBTOOLS_LOG_FOLDERS."
-_MORE = "%trace latest opens the last one, %trace PROJECT lists those of a project, %trace? says more."
+_MORE = (
+    "%trace latest opens the last one, %trace codex and %trace PROJECT list those of an agent and of a"
+    " project, %trace --help says more."
+)
 _PLACEHOLDER = "This version of the agent recorded placeholders instead of the number of output tokens."
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 
@@ -157,7 +160,7 @@ def _nothing(page: FirstSessions) -> str:
 def _rest(page: FirstSessions) -> str:
     more = page.total - len(page.rows)
     parts = [
-        f"{counted(more, 'more session')}" if more > 0 else "",
+        f"{counted(more, 'more session')} (--all lists them, --limit N some)" if more > 0 else "",
         f"{counted(page.left, 'log')} not listed yet" if page.left else "",
         f"{counted(page.unread, 'log')} not read completely yet" if page.unread else "",
         f"{counted(page.unreadable, 'file')} in no known format" if page.unreadable else "",

@@ -1,4 +1,4 @@
-"""Finds the sessions that words such as ``latest`` or the name of a project mean,
+"""Finds the sessions that words such as ``latest``, an agent or the name of a project mean,
 and prints those of ``nbtools trace``.
 """
 
@@ -10,57 +10,116 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from nbtools.core.errors import TraceError
-from nbtools.traces.log_arguments import LATEST
-from nbtools.traces.session_index.listing import SessionQuery
-from nbtools.traces.session_index.places import agent_named, agents
+from nbtools.core.message import did_you_mean
+from nbtools.traces.log_arguments import LATEST, LETTERS, is_pattern, path_exists
+from nbtools.traces.session_index.listing import SessionCatalog, SessionQuery
+from nbtools.traces.session_index.places import agent_named, agent_words, agents, known_agent
+from nbtools.traces.session_index.times import since_time
 from nbtools.traces.session_list.session_messages import SessionFilter
 from nbtools.traces.session_list.session_text import sessions_text
-from nbtools.traces.session_list.view import SessionList, session_catalog
+from nbtools.traces.session_list.view import SessionList, query_of, session_catalog
 
-_ROWS = 40
+DEFAULT_ROWS = 40
+"""Sessions that the command line prints."""
 _READING = 2.0
 """Seconds in which whole logs are read before the table is printed."""
+_ENDINGS = (".jsonl", ".json", ".eval", ".ndjson", ".traj", ".zip")
 
 
-def resolve(words: Sequence[str]) -> str | None:
-    """Returns the log that the words of the command line mean; None for a list. Raises ``TraceError``."""
+def selected(
+    words: Sequence[str], *, agent: str = "", since: str = "", text: str = ""
+) -> SessionFilter | str | None:
+    """Returns what the words and options of a line mean: the sessions to list, the path of the one that
+    changed last, or None where the words are the paths of logs. Raises ``TraceError``.
+    """
     if words[:1] == [LATEST]:
-        return latest_log(words[1:])
-    if not words or (not Path(words[0]).expanduser().is_file() and project_named(words[0])):
-        return None
-    return words[0]
+        return _latest(words[1:], _filter(agent, since))
+    if not words:
+        return _filter(agent, since, text)
+    if len(words) > len(LETTERS) or any(_is_path(word) for word in words):
+        found = None
+    else:
+        found = _named(words, _filter(agent, since, text))
+    if found is None and (agent or since):
+        raise TraceError(
+            f"--{'agent' if agent else 'since'} selects sessions of the list, and {words[0]} is a log."
+        )
+    return found
 
 
-def session_table(words: Sequence[str], text: str = "", *, as_json: bool = False) -> str:
-    """Returns the sessions of this machine, or those of a project, as a table, or all of them as JSON."""
+def _filter(agent: str = "", since: str = "", text: str = "") -> SessionFilter:
+    return SessionFilter(agent=known_agent(agent) if agent else "", since=since_time(since), text=text)
+
+
+def _is_path(word: str) -> bool:
+    """Returns whether a word is the path of a file, a pattern, or looks like one."""
+    if is_pattern(word) or word.lower().endswith(_ENDINGS):
+        return True
+    try:
+        return Path(word).expanduser().is_file()
+    except (OSError, ValueError, RuntimeError):  # too long, or not a valid file name
+        return False
+
+
+def _named(words: Sequence[str], chosen: SessionFilter) -> SessionFilter | None:
+    """Returns the sessions of the agent and the project that the words name;
+    None where the first that names neither is a path. Raises ``TraceError``.
+    """
     catalog = session_catalog()
     catalog.refresh()
-    catalog.read_now(_READING)
-    project = "".join(words)
-    if as_json:
-        found = catalog.page(SessionQuery(text=text, project=project))
-        return json.dumps([one.as_json() for one in found], indent=2)
-    first = SessionList(SessionFilter(text=text, project=project)).first(_ROWS)
-    return sessions_text(first, shutil.get_terminal_size((140, 40)).columns)
-
-
-def latest_log(words: Sequence[str]) -> str:
-    """Returns the path of the session that changed last; ``words`` name an agent, a project, or both.
-    Raises ``TraceError``.
-    """
-    agent = project = ""
     for word in words:
-        if not agent and (named := agent_named(word)):
-            agent = named
+        agent = "" if chosen.agent else agent_named(word)
+        project = "" if agent else _project(word, catalog)
+        if agent:
+            chosen = chosen.model_copy(update={"agent": agent})
         elif not project:
-            project = word
+            if path_exists(word) or "/" in word or "\\" in word:
+                return None
+            raise _unknown(word, catalog)
+        elif chosen.project:
+            raise TraceError(
+                f"{word!r} is one name too many: name an agent ({', '.join(agents())}) and a project."
+            )
+        else:
+            chosen = chosen.model_copy(update={"project": project})
+    return chosen
+
+
+def _project(word: str, catalog: SessionCatalog) -> str:
+    """Returns the name or the folder of a project with sessions; empty where the word means none.
+    A path that exists, such as ``.``, is no part of another one.
+    """
+    if catalog.has_project(word):
+        return word
+    if path_exists(word):
+        folder = str(Path(word).expanduser().resolve())
+        return folder if catalog.has_project(folder) else ""
+    return word if catalog.count(SessionQuery(project=word)) else ""
+
+
+def _unknown(word: str, catalog: SessionCatalog) -> TraceError:
+    names = [Path(project.replace("\\", "/")).name for project in catalog.projects()]
+    near = did_you_mean(word, [*names, *agent_words(), LATEST])
+    return TraceError(
+        f"{word!r} is no file, no agent, and no part of a session's project folder.{near} nbtools trace lists"
+        " all sessions, --search TEXT those in which a text occurs."
+    )
+
+
+def _latest(words: Sequence[str], chosen: SessionFilter) -> str:
+    """Returns the path of the session that changed last; ``words`` name an agent, a project, or both."""
+    for word in words:
+        if not chosen.agent and (agent := agent_named(word)):
+            chosen = chosen.model_copy(update={"agent": agent})
+        elif not chosen.project:
+            chosen = chosen.model_copy(update={"project": word})
         else:
             raise TraceError(
                 f"{word!r} is one name too many: latest takes an agent ({', '.join(agents())}) and a project."
             )
     catalog = session_catalog()
     catalog.refresh()
-    found = catalog.page(SessionQuery(agent=agent, project=project), 0, 1)
+    found = catalog.page(query_of(chosen), 0, 1)
     if not found:
         about = "".join(f" of {word}" for word in words)
         raise TraceError(
@@ -69,8 +128,12 @@ def latest_log(words: Sequence[str]) -> str:
     return str(found[0].path)
 
 
-def project_named(word: str) -> bool:
-    """Returns whether there are sessions in a project of this name, or in this folder."""
+def session_table(chosen: SessionFilter, rows: int = DEFAULT_ROWS, *, as_json: bool = False) -> str:
+    """Returns the selected sessions as a table of ``rows``, or as JSON; -1 for all of them."""
     catalog = session_catalog()
     catalog.refresh()
-    return catalog.count(SessionQuery(project=word)) > 0
+    catalog.read_now(_READING)
+    if as_json:
+        found = catalog.page(query_of(chosen), 0, rows)
+        return json.dumps([one.as_json() for one in found], indent=2)
+    return sessions_text(SessionList(chosen).first(rows), shutil.get_terminal_size((140, 40)).columns)

@@ -61,10 +61,12 @@ def _changes_of(catalog: SessionCatalog) -> SessionChanges:
 class SessionList:
     """Displays the sessions on this machine. Nothing is read before it is displayed or asked for."""
 
-    def __init__(self, query: SessionFilter | None = None) -> None:
+    def __init__(self, query: SessionFilter | None = None, rows: int = INITIAL_ROWS) -> None:
+        """``rows`` is the number of sessions in the text and the HTML; -1 for all.  A page lists all."""
         self.id = uuid.uuid4().hex
         self.size = 1
         self.filter = query or SessionFilter()
+        self._rows = rows
         self._catalog = session_catalog()
         self._changes = _changes_of(self._catalog)
 
@@ -72,7 +74,7 @@ class SessionList:
     def sessions(self) -> list[LoggedSession]:
         """The sessions under the initial filter."""
         self._catalog.refresh()
-        return self._catalog.page(_query(self.filter))
+        return self._catalog.page(query_of(self.filter))
 
     @method("sessions.rows")
     def rows(self, params: SessionRowsParams) -> tuple[SessionRows, Sequence[bytes]]:
@@ -120,7 +122,7 @@ class SessionList:
         """
         EXPLORERS.add(self)
         view = self.view()
-        first = self.first(INITIAL_ROWS)
+        first = self.first(self._rows)
         return {
             SESSIONS_MIME: view.model_dump(mode="json"),
             **connect_page(view),
@@ -147,7 +149,7 @@ class SessionList:
 
     def first(self, count: int) -> FirstSessions:
         """Returns the first sessions under the filter of the list."""
-        catalog, query, now = self._catalog, _query(self.filter), time.time()
+        catalog, query, now = self._catalog, query_of(self.filter), time.time()
         return FirstSessions(
             rows=tuple(session_row(session, now) for session in catalog.page(query, 0, count)),
             total=catalog.count(query),
@@ -202,7 +204,14 @@ def open_sessions(ids: Sequence[str], first: Trace | None = None) -> OpenedLogs:
     )
 
 
-def _query(wanted: SessionFilter) -> SessionQuery:
+def query_of(wanted: SessionFilter) -> SessionQuery:
+    """Returns the query of a filter."""
     return SessionQuery(
-        wanted.text, wanted.agent, wanted.project, wanted.outcome, wanted.sort, wanted.descending
+        wanted.text,
+        wanted.agent,
+        wanted.project,
+        wanted.outcome,
+        wanted.sort,
+        wanted.descending,
+        wanted.since,
     )

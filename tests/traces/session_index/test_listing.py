@@ -156,7 +156,8 @@ def test_filters_and_order():
         sessions(agent="hal")
     assert {one.name for one in sessions(project="external-agents")} == {"external-agents"}
     assert len(sessions(project="/Users/alisha/Projects")) == 3
-    assert sessions(project="external") == []
+    assert {one.name for one in sessions(project="external")} == {"external-agents"}
+    assert sessions(project="external-nothing") == []
     changed = [one.changed for one in sessions()]
     assert changed == sorted(changed, reverse=True)
     calls = [one.calls for one in sessions(sort="calls", complete=True)]

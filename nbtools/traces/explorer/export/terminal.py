@@ -97,9 +97,9 @@ def _escaped(character: str) -> str:
     return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
 
 
-def error_text(error: TraceError) -> str:
-    """Returns the text of an error, safe for a terminal."""
-    return seen(str(error), keep="\t\n")
+def error_text(error: Exception) -> str:
+    """Returns the text of an error, safe for a terminal and without the name of the magic."""
+    return seen(str(error).removeprefix("%trace: "), keep="\t\n")
 
 
 def export_html(log: str, path: str, patterns: str) -> tuple[Path, list[str]]:
