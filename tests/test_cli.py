@@ -192,6 +192,12 @@ def test_trace_lists_the_sessions_of_this_machine(nbtools, tmp_path, monkeypatch
         "−203",
     ]
     assert len(nbtools("trace", "external-agents", **home).stdout.splitlines()) == 3
+    assert len(nbtools("trace", "external", "--limit", "1", **home).stdout.splitlines()) == 3
+    assert len(nbtools("trace", "codex", **home).stdout.splitlines()) == 3
+    assert len(json.loads(nbtools("trace", "--agent", "codex", "--json", **home).stdout)) == 2
+    assert "Did you mean external-agents" in nbtools("trace", "external-agent5", **home).stderr
+    assert "--follow takes a log" in nbtools("trace", "codex", "--follow", **home).stderr
+    assert "either --limit or --all" in nbtools("trace", "--limit", "3", "--all", **home).stderr
     assert nbtools("trace", "--search", "antigravity", **home).stdout.count("Gemini CLI") == 1
     listed = json.loads(nbtools("trace", "--json", **home).stdout)
     assert {one["agent"] for one in listed} == BY_AGENT.keys() - {

@@ -4,7 +4,7 @@ import type { SessionFilter } from '../sessions/model.js';
 import { ageOf, countText, listedSessions, type SessionRow, SessionStore } from '../sessions/session_rows.js';
 import { encode } from './columns.js';
 
-const ALL: SessionFilter = { text: '', agent: '', project: '', outcome: '', sort: 'age', descending: true };
+const ALL: SessionFilter = { text: '', agent: '', project: '', outcome: '', sort: 'age', descending: true, since: 0 };
 const UNKNOWN = { calls: NaN, failed: NaN, edits: NaN, added: NaN, removed: NaN, tokens: NaN, duration: NaN };
 
 function session(key: number, values: Partial<SessionRow>): SessionRow {
@@ -40,6 +40,10 @@ test('sessions are selected by agent, project and outcome', () => {
   assert.deepEqual(keys({ project: '/work/shop' }), [0, 1]);
   assert.deepEqual(keys({ project: 'shop' }), [0, 2]);
   assert.deepEqual(keys({ project: 'none' }), []);
+  assert.deepEqual(keys({ project: 'WORK/shop' }), [0]);
+  assert.deepEqual(keys({ project: 'orksh' }), [3]);
+  assert.deepEqual(keys({ project: '\\work\\shop' }), [0, 1]);
+  assert.deepEqual(keys({ since: 998 }), [0, 1, 2]);
   assert.deepEqual(keys({ outcome: 'running' }), [1]);
   assert.deepEqual(keys({ outcome: 'failed' }), [1, 4]);
   assert.deepEqual(keys({ outcome: 'clean' }), [0]);

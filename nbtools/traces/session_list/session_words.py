@@ -87,7 +87,7 @@ def _named(words: Sequence[str], chosen: SessionFilter) -> SessionFilter | None:
 
 def _project(word: str, catalog: SessionCatalog) -> str:
     """Returns the name or the folder of a project with sessions; empty where the word means none.
-    A path that exists, such as ``.``, is no part of another one.
+    A path that exists, such as ``.``, is not looked for in other paths.
     """
     if catalog.has_project(word):
         return word

@@ -101,6 +101,11 @@ def test_alone_it_lists_the_sessions_of_this_machine(lab: Any, home: Path) -> No
         of_project["data"]["application/vnd.nbtools.sessions.v1+json"]["filter"]["project"] == "agent-plugins"
     )
     assert "1 session on this machine" in of_project["data"]["text/html"]
+    assert lab.run("s = %trace gemini --since 2000-01-01\nn = %trace --all --agent codex").error == ""
+    assert lab.value("s.filter.agent, len(s.sessions), len(n.sessions)") == ("gemini-cli", 2, 2)
+    assert "Did you mean agent-plugins" in card(lab.run("%trace agent-plugin5"))["blocks"][0]["text"]
+    assert "--step takes a log" in card(lab.run("%trace codex --step 2"))["blocks"][0]["text"]
+    assert "Write it as 7d" in card(lab.run("%trace --since soon"))["blocks"][0]["text"]
     latest = lab.run("t = %trace latest\nc = %trace latest codex --step 2\np = %trace latest gemini")
     assert latest.error == ""
     assert lab.value("[os.path.basename(one.trace.readings[0].source.path) for one in (t, c, p)]") == [

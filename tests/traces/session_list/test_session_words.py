@@ -1,4 +1,4 @@
-"""What words and options of a command line mean: an agent, a project, both, or the path of a log."""
+"""Words and options of a command line name an agent, a project, both, or the path of a log."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_words_name_an_agent_a_project_or_both(projects, words, found):
         ("shop posh", "'posh' is one name too many"),
     ],
 )
-def test_an_unknown_word_says_what_was_tried_and_what_is_near(projects, words, message):
+def test_the_error_of_an_unknown_word_names_near_ones(projects, words, message):
     with pytest.raises(TraceError, match=message):
         selected(words.split())
 
