@@ -156,7 +156,7 @@ def test_filters_and_order():
         sessions(agent="hal")
     assert {one.name for one in sessions(project="external-agents")} == {"external-agents"}
     assert len(sessions(project="/Users/alisha/Projects")) == 3
-    assert {one.name for one in sessions(project="external")} == {"external-agents"}
+    assert {one.name for one in sessions(project="external")} == {"external-agents", "e2e"}  # in it
     assert sessions(project="external-nothing") == []
     changed = [one.changed for one in sessions()]
     assert changed == sorted(changed, reverse=True)
