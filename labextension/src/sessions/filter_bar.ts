@@ -1,7 +1,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { element, focusedIn, setText } from '../shared/element.js';
-import type { SessionFilter } from './model.js';
-import type { ListedSessions, SessionChoice } from './session_rows.js';
+import type { ListFilter } from './columns.js';
+import type { ListedSessions, SessionChoice } from './listed.js';
 
 /** Milliseconds after the last key until the search starts. */
 const TYPING_DELAY = 120;
@@ -18,7 +18,7 @@ export class SessionFilters {
 
   constructor(
     private readonly trans: TranslationBundle,
-    private readonly change: (change: Partial<SessionFilter>) => void
+    private readonly change: (change: Partial<ListFilter>) => void
   ) {
     this.search.type = 'search';
     this.search.placeholder = trans.__('Search titles, projects, prompts…');
@@ -30,7 +30,7 @@ export class SessionFilters {
     });
     this.agents = this.menu(trans.__('Agent'), agent => ({ agent }));
     this.projects = this.menu(trans.__('Project'), project => ({ project }));
-    this.outcomes = this.menu(trans.__('Outcome'), outcome => ({ outcome: outcome as SessionFilter['outcome'] }));
+    this.outcomes = this.menu(trans.__('Outcome'), outcome => ({ outcome: outcome as ListFilter['outcome'] }));
     this.outcomes.append(
       new Option(trans.__('any outcome'), ''),
       new Option(trans.__('running now'), 'running'),
@@ -43,7 +43,7 @@ export class SessionFilters {
   }
 
   /** Shows the choices of a list and the filter under which it was made. */
-  update({ agents, projects }: ListedSessions, filter: SessionFilter, count: string): void {
+  update({ agents, projects }: ListedSessions, filter: ListFilter, count: string): void {
     setChoices(this.agents, this.trans.__('any agent'), agents, filter.agent);
     setChoices(this.projects, this.trans.__('any project'), projects, filter.project);
     this.outcomes.value = filter.outcome;
@@ -63,7 +63,7 @@ export class SessionFilters {
     window.clearTimeout(this.typingTimer);
   }
 
-  private menu(label: string, change: (key: string) => Partial<SessionFilter>): HTMLSelectElement {
+  private menu(label: string, change: (key: string) => Partial<ListFilter>): HTMLSelectElement {
     const menu = element('select', 'nbtools-trace-menu');
     menu.setAttribute('aria-label', label);
     menu.addEventListener('change', () => this.change(change(menu.value)));

@@ -3,31 +3,34 @@ import type { Result } from '../shared/channel.js';
 import { Table } from '../table/table.js';
 import type { SessionsContext } from './context.js';
 import { SessionFilters } from './filter_bar.js';
-import type { SessionFilter, SessionRows, SessionsView } from './model.js';
-import { COLUMNS, columnLabel, SessionRowView, type Column } from './row.js';
-import { listedSessions, type ListedSessions, type SessionRow, SessionStore } from './session_rows.js';
+import { cellOf, type ColumnDefinition, COLUMNS, columnStyle, type ListFilter, type ListState } from './columns.js';
+import { type ListedSessions, listedSessions } from './listed.js';
+import type { SessionRows, SessionsView } from './model.js';
+import { SessionRowView } from './row.js';
+import { type SessionRow, SessionStore } from './session_rows.js';
 
 /** Milliseconds between looks at the agents' folders while logs are being read, and otherwise. */
 const READING_INTERVAL = 1000;
 const INTERVAL = 5000;
 const MOST_COMPARED = 20;
 const ROW_HEIGHT = 28;
-/** Columns that are sorted upwards at first. */
-const ASCENDING: readonly string[] = ['title', 'agent', 'model', 'project'];
+let listCount = 0;
 
 /** The list of all sessions on a machine: search, filters, and a table.  It must be inside `.nbtools-rendered`. */
 export class SessionsListView {
   readonly node = element('article', 'nbtools-sessions');
   private readonly store = new SessionStore();
   private readonly filters: SessionFilters;
-  private readonly heads = new Map<Column, HTMLElement>();
+  private readonly heads = new Map<string, HTMLElement>();
+  private readonly style = element('style');
+  private readonly scope = `nbtools-sessions-list-${++listCount}`;
   private readonly table: Table<SessionRowView>;
   private readonly foot = element('div', 'nbtools-sessions-foot');
   private readonly compareButton: HTMLButtonElement;
   private readonly status = element('span');
   private readonly message = element('div', 'nbtools-sessions-message');
   private readonly selected = new Set<number>();
-  private filter: SessionFilter;
+  private filter: ListFilter;
   private listed: ListedSessions = { keys: [], agents: [], projects: [], unread: 0 };
   /** The kernel's last answer; null before the first. */
   private facts: SessionRows | null = null;
@@ -51,7 +54,7 @@ export class SessionsListView {
     const { trans } = context;
     this.filter = view.filter;
     this.hits = view.filter.text ? new Set() : null;
-    this.filters = new SessionFilters(trans, change => void this.change({ ...this.filter, ...change }));
+    this.filters = new SessionFilters(trans, change => void this.change(change));
     this.filters.search.value = view.filter.text;
     this.compareButton = linkButton(trans.__('Compare'), () => this.openSelected());
     this.table = new Table<SessionRowView>({
@@ -64,14 +67,15 @@ export class SessionsListView {
       createRow: () => new SessionRowView(trans),
       updateRow: (row, key) => {
         const session = this.store.rows.get(key);
-        session && row.update(session, this.selected.has(key), (Date.now() + this.clockOffset) / 1000);
+        session && row.update(session, this.selected.has(key), this.state);
       },
       click: (index, event) => this.onClick(index, event)
     });
     this.message.setAttribute('role', 'status');
     this.node.setAttribute('aria-label', trans.__('Sessions on this machine'));
     this.foot.append(this.compareButton, this.status, element('span', '', trans.__('Enter opens, Space selects, / searches')));
-    this.node.append(this.filters.node, this.message, this.table.node, this.foot);
+    this.node.classList.add(this.scope);
+    this.node.append(this.style, this.filters.node, this.message, this.table.node, this.foot);
     this.draw();
     window.addEventListener('keydown', this.keyListener, true);
     void this.begin(first);
@@ -96,17 +100,25 @@ export class SessionsListView {
     const space = element('span', 'nbtools-sessions-box');
     space.setAttribute('role', 'gridcell');
     for (const column of COLUMNS) {
-      const head = element('span', `nbtools-sessions-${column}`);
-      head.setAttribute('role', 'columnheader');
-      head.append(
-        linkButton(columnLabel(column, trans), () => {
-          const { sort, descending } = this.filter;
-          void this.change({ ...this.filter, sort: column, descending: sort === column ? !descending : !ASCENDING.includes(column) });
-        })
-      );
-      this.heads.set(column, head);
+      const head = cellOf(column, 'columnheader');
+      const label = column.label(trans);
+      const hint = column.hint?.(trans) ?? '';
+      head.title = hint;
+      head.append(column.value ? linkButton(label, () => void this.change(this.sortedBy(column.key, !column.isAscending)), hint) : label);
+      this.heads.set(column.key, head);
     }
     return element('div', 'nbtools-sessions-row', space, ...this.heads.values());
+  }
+
+  /** Returns the order after a click on the head of a column. */
+  private sortedBy(key: string, isDescendingFirst: boolean): Partial<ListFilter> {
+    const { sort, descending } = this.filter;
+    return { sort: key, descending: sort === key ? !descending : isDescendingFirst };
+  }
+
+  /** What cells show now besides their sessions. */
+  private get state(): ListState {
+    return { now: (Date.now() + this.clockOffset) / 1000, filter: this.filter };
   }
 
   private async begin(first: Result<'sessions.rows'> | null): Promise<void> {
@@ -148,7 +160,8 @@ export class SessionsListView {
     this.disposed || this.draw();
   }
 
-  private async change(filter: SessionFilter): Promise<void> {
+  private async change(change: Partial<ListFilter>): Promise<void> {
+    const filter = { ...this.filter, ...change };
     const isOtherText = filter.text !== this.filter.text;
     this.filter = filter;
     isOtherText && (await this.search());
@@ -178,7 +191,7 @@ export class SessionsListView {
   /** Lists the sessions under the filter, from the first one on. */
   private show(): void {
     const active = this.table.keyAt(this.table.active);
-    this.listed = listedSessions(this.store.rows.values(), this.filter, this.hits);
+    this.listed = listedSessions(this.store.rows.values(), this.state, this.hits);
     this.table.show(this.listed.keys);
     this.table.active = active === null ? null : this.table.rowOf(active);
     this.draw();
@@ -187,7 +200,7 @@ export class SessionsListView {
   /** Lists sessions that have changed.  The rows in view stay, except at the start of the list, where new ones come. */
   private update(): void {
     const isAtStart = this.table.node.scrollTop === 0;
-    this.listed = listedSessions(this.store.rows.values(), this.filter, this.hits);
+    this.listed = listedSessions(this.store.rows.values(), this.state, this.hits);
     this.table.replace(this.listed.keys, { sorted: true });
     if (isAtStart) {
       this.table.node.scrollTop = 0;
@@ -206,12 +219,22 @@ export class SessionsListView {
     const sessions = trans._n('%1 session', '%1 sessions', store.rows.size);
     const count = total === store.rows.size ? sessions : trans.__('%1 of %2', total.toLocaleString(), sessions);
     this.filters.update(listed, filter, this.facts ? count : '');
-    for (const [column, head] of this.heads) {
-      const isSorted = column === filter.sort;
+    this.drawColumns();
+    for (const [key, head] of this.heads) {
+      const isSorted = key === filter.sort;
       isSorted ? head.setAttribute('aria-sort', filter.descending ? 'descending' : 'ascending') : head.removeAttribute('aria-sort');
     }
     this.drawMessage();
     this.drawFoot();
+  }
+
+  /** Places the columns that are shown now. */
+  private drawColumns(): void {
+    const { state } = this;
+    const isShown = ({ isShown }: ColumnDefinition) => isShown?.(state) ?? true;
+    const shown = COLUMNS.filter(isShown);
+    const absent = COLUMNS.filter(column => !isShown(column));
+    setText(this.style, columnStyle(this.scope, shown, absent));
   }
 
   private drawMessage(): void {

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { SessionFilter } from '../sessions/model.js';
-import { ageOf, countText, listedSessions, type SessionRow, SessionStore } from '../sessions/session_rows.js';
+import { COLUMNS, columnStyle, type ListFilter, type ListState } from '../sessions/columns.js';
+import { listedSessions } from '../sessions/listed.js';
+import { ageOf, countText, type SessionRow, SessionStore } from '../sessions/session_rows.js';
 import { encode } from './columns.js';
 
-const ALL: SessionFilter = { text: '', agent: '', project: '', outcome: '', sort: 'age', descending: true, since: 0 };
+const ALL: ListFilter = { text: '', agent: '', project: '', outcome: '', sort: 'age', descending: true, since: 0 };
 const UNKNOWN = { calls: NaN, failed: NaN, edits: NaN, added: NaN, removed: NaN, tokens: NaN, duration: NaN };
 
 function session(key: number, values: Partial<SessionRow>): SessionRow {
@@ -21,8 +22,12 @@ const ROWS = [
   session(4, { title: 'Epsilon', calls: 12, failed: 1, edits: 2, added: 1, removed: 9, path: '' })
 ];
 
-function keys(filter: Partial<SessionFilter>, hits: ReadonlySet<number> | null = null): readonly number[] {
-  return listedSessions(ROWS, { ...ALL, ...filter }, hits).keys;
+function stateOf(filter: Partial<ListFilter>): ListState {
+  return { now: 2000, filter: { ...ALL, ...filter } };
+}
+
+function keys(filter: Partial<ListFilter>, hits: ReadonlySet<number> | null = null): readonly number[] {
+  return listedSessions(ROWS, stateOf(filter), hits).keys;
 }
 
 test('sessions are sorted, and those whose value is not known come last in both directions', () => {
@@ -52,8 +57,30 @@ test('sessions are selected by agent, project and outcome', () => {
   assert.deepEqual(keys({ text: 'x' }, new Set()), []);
 });
 
+test('every column has a key of its own, and those of figures say how they are sorted', () => {
+  const known = COLUMNS.map(({ key }) => key);
+  assert.equal(new Set(known).size, known.length);
+  assert.equal(known[0], 'title');
+  for (const { key, value, text } of COLUMNS) {
+    assert.equal(typeof text(ROWS[0]!, stateOf({})), 'string', key);
+    assert.ok(value, key);
+  }
+});
+
+test('a style sheet shows each column from its width on', () => {
+  const [title, one, other] = ['title', 'one', 'other'].map((key, i) => ({ ...COLUMNS[0]!, key, width: `${i}px`, from: i * 400 }));
+  const style = columnStyle('list', [title!, one!], [other!]);
+  assert.deepEqual(style.split('\n'), [
+    '@container (min-width: 0px) { .list .nbtools-sessions-row { grid-template-columns: 30px; } }',
+    '@container (min-width: 400px) { .list .nbtools-sessions-row { grid-template-columns: 30px minmax(0, 3fr); } }',
+    '@container (min-width: 521px) { .list .nbtools-sessions-row { grid-template-columns: 30px 0px 1px; } }',
+    '@container (max-width: 399.99px) { .list .nbtools-sessions-one { display: none; } }',
+    '.list .nbtools-sessions-other { display: none; }'
+  ]);
+});
+
 test('choices are counted under the other filters, the most frequent projects in the order of their paths', () => {
-  const { agents, projects, unread } = listedSessions(ROWS, { ...ALL, agent: 'codex', project: 'shop' }, null);
+  const { agents, projects, unread } = listedSessions(ROWS, stateOf({ agent: 'codex', project: 'shop' }), null);
   assert.deepEqual(agents, [
     { key: 'claude-code', label: 'Claude Code', count: 1 },
     { key: 'codex', label: 'Codex', count: 1 }
@@ -67,7 +94,7 @@ test('choices are counted under the other filters, the most frequent projects in
     ]
   );
   assert.equal(unread, 0);
-  assert.equal(listedSessions(ROWS, ALL, null).unread, 1);
+  assert.equal(listedSessions(ROWS, stateOf({}), null).unread, 1);
 });
 
 test('a store takes over changed sessions, and refuses damaged answers', () => {

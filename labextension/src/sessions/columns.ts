@@ -1,0 +1,207 @@
+import type { TranslationBundle } from '@jupyterlab/translation';
+import { element, setText } from '../shared/element.js';
+import type { SessionFilter } from './model.js';
+import { ageOf, countText, type SessionRow } from './session_rows.js';
+
+/** What cells show besides the session itself. */
+export interface ListState {
+  /** Seconds since the epoch. */
+  readonly now: number;
+  readonly filter: ListFilter;
+}
+
+/** The filter and order of a page: `sort` is the key of any column. */
+export type ListFilter = Omit<SessionFilter, 'sort'> & { readonly sort: string };
+
+/**
+ * A column of the list of sessions.  To add one, add an entry to `COLUMNS`.
+ *
+ * `key` is also the name of its cells' class, `nbtools-sessions-KEY`.
+ */
+export interface ColumnDefinition {
+  readonly key: string;
+  label(trans: TranslationBundle): string;
+  /** What the column counts, as the tooltip of its head. */
+  hint?(trans: TranslationBundle): string;
+  /** Text begins at the left, numbers end at the right. */
+  readonly isText?: boolean;
+  /** Its width in the grid, such as `62px`. */
+  readonly width: string;
+  /** The list's width in pixels from which the column is shown; 0 for always. */
+  readonly from: number;
+  /** Its share of a narrow list, where titles have lines of their own; 3 if absent. */
+  readonly share?: number;
+  /** Returns whether the column is there at all; always, if absent. */
+  isShown?(state: ListState): boolean;
+  /** Returns what sessions are sorted by: an empty text and NaN are not known, and come last.  Absent: the list cannot be sorted by it. */
+  value?(row: SessionRow, state: ListState): string | number;
+  /** Whether the list is sorted upwards at first. */
+  readonly isAscending?: boolean;
+  /** Returns the text of a cell. */
+  text(row: SessionRow, state: ListState): string;
+  /** Returns the tooltip of a cell. */
+  note?(row: SessionRow, trans: TranslationBundle): string;
+  /** Whether the text changes while the session does not. */
+  readonly changes?: boolean;
+  /** Draws a cell whose content is more than a text. */
+  draw?(cell: HTMLElement, row: SessionRow, trans: TranslationBundle): void;
+}
+
+/** The columns, from left to right. */
+export const COLUMNS: readonly ColumnDefinition[] = [
+  {
+    key: 'title',
+    label: trans => trans.__('Session'),
+    isText: true,
+    width: 'minmax(0, 1fr)',
+    from: 0,
+    value: ({ title }) => title.toLowerCase(),
+    isAscending: true,
+    text: ({ title }) => title,
+    draw: drawTitle
+  },
+  {
+    key: 'agent',
+    label: trans => trans.__('Agent'),
+    isText: true,
+    width: '120px',
+    from: 761,
+    value: ({ agentKey }) => agentKey,
+    isAscending: true,
+    text: ({ agent }) => agent
+  },
+  {
+    key: 'model',
+    label: trans => trans.__('Model'),
+    isText: true,
+    width: '120px',
+    from: 1001,
+    value: ({ model }) => model.toLowerCase(),
+    isAscending: true,
+    text: ({ model }) => model,
+    note: ({ model }) => model
+  },
+  {
+    key: 'project',
+    label: trans => trans.__('Project'),
+    isText: true,
+    width: '120px',
+    from: 641,
+    value: ({ path }) => path.toLowerCase(),
+    isAscending: true,
+    text: ({ project }) => project,
+    note: ({ folder }) => folder
+  },
+  {
+    key: 'age',
+    label: trans => trans.__('Age'),
+    width: '76px',
+    from: 0,
+    value: ({ changed }) => changed,
+    text: ({ changed }, { now }) => ageOf(now - changed),
+    note: ({ times }) => times,
+    changes: true
+  },
+  {
+    key: 'duration',
+    label: trans => trans.__('Duration'),
+    width: '96px',
+    from: 1001,
+    value: ({ duration }) => duration,
+    text: ({ durationText }) => durationText
+  },
+  {
+    key: 'calls',
+    label: trans => trans.__('Calls'),
+    width: '62px',
+    from: 0,
+    value: ({ calls }) => calls,
+    text: ({ calls }) => countText(calls)
+  },
+  {
+    key: 'failed',
+    label: trans => trans.__('Failed'),
+    width: '62px',
+    from: 0,
+    value: ({ failed }) => failed,
+    text: ({ failed }) => countText(failed),
+    draw: (cell, { failed }) => {
+      setText(cell, countText(failed));
+      cell.classList.toggle('nbtools-sessions-bad', failed > 0);
+    }
+  },
+  {
+    key: 'edits',
+    label: trans => trans.__('Edits'),
+    width: '110px',
+    from: 281,
+    share: 5,
+    value: ({ added, removed }) => added + removed,
+    text: editsText,
+    draw: drawEdits
+  },
+  {
+    key: 'tokens',
+    label: trans => trans.__('Tokens'),
+    width: '78px',
+    from: 761,
+    value: ({ tokens }) => tokens,
+    text: ({ tokensText }) => tokensText,
+    note: ({ doubt }) => doubt
+  }
+];
+
+/** Below this width, in pixels, titles stand above the figures. */
+const NARROW = 521;
+const BOX = '30px';
+
+/** Returns the style sheet that places the columns of one list, whose node has the class `scope`. */
+export function columnStyle(scope: string, columns: readonly ColumnDefinition[], absent: readonly ColumnDefinition[]): string {
+  const widths = [...new Set([0, NARROW, ...columns.map(({ from }) => from)])].sort((a, b) => a - b);
+  const grids = widths.map(width => {
+    const shown = columns.filter(({ from }) => from <= width);
+    const tracks = width < NARROW ? shown.slice(1).map(({ share = 3 }) => `minmax(0, ${share}fr)`) : shown.map(column => column.width);
+    return `@container (min-width: ${width}px) { .${scope} .nbtools-sessions-row { grid-template-columns: ${[BOX, ...tracks].join(' ')}; } }`;
+  });
+  const cell = ({ key }: ColumnDefinition) => `.${scope} .nbtools-sessions-${key}`;
+  const hidden = columns
+    .filter(({ from }) => from > 0)
+    .map(column => `@container (max-width: ${column.from - 0.01}px) { ${cell(column)} { display: none; } }`);
+  return [...grids, ...hidden, ...absent.map(column => `${cell(column)} { display: none; }`)].join('\n');
+}
+
+/** Returns the cell of a column. */
+export function cellOf({ key, isText }: ColumnDefinition, role: string): HTMLElement {
+  const cell = element('span', `nbtools-sessions-${key}${isText ? ' nbtools-sessions-text' : ''}`);
+  cell.setAttribute('role', role);
+  return cell;
+}
+
+function drawTitle(cell: HTMLElement, { title, running, problem }: SessionRow, trans: TranslationBundle): void {
+  const marks = [
+    ...(running ? [mark('nbtools-sessions-running', '●', trans.__('running now'))] : []),
+    ...(problem ? [mark('nbtools-sessions-problem', '!', problem)] : [])
+  ];
+  const text = element('bdi', '', title);
+  text.title = title;
+  cell.replaceChildren(...marks, text);
+}
+
+function mark(className: string, text: string, label: string): HTMLElement {
+  const node = element('span', className, text);
+  node.setAttribute('role', 'img');
+  node.setAttribute('aria-label', label);
+  node.title = label;
+  return node;
+}
+
+function editsText({ added, removed }: SessionRow): string {
+  return [countText(added, '+'), countText(removed, '−')].filter(Boolean).join(' ');
+}
+
+function drawEdits(cell: HTMLElement, { added, removed }: SessionRow): void {
+  const hasLines = !Number.isNaN(added) || !Number.isNaN(removed);
+  const plus = element('span', 'nbtools-plus', hasLines ? countText(added || 0, '+') : '');
+  const minus = element('span', 'nbtools-minus', hasLines ? countText(removed || 0, '−') : '');
+  cell.replaceChildren(plus, ' ', minus);
+}

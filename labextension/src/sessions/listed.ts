@@ -1,0 +1,103 @@
+import { COLUMNS, type ListState } from './columns.js';
+import type { SessionFilter } from './model.js';
+import type { SessionRow } from './session_rows.js';
+
+/** A value to filter by: `key` goes into the filter. */
+export interface SessionChoice {
+  readonly key: string;
+  readonly label: string;
+  readonly count: number;
+}
+
+/** The sessions under a filter, in its order. */
+export interface ListedSessions {
+  readonly keys: readonly number[];
+  readonly agents: readonly SessionChoice[];
+  readonly projects: readonly SessionChoice[];
+  /** How many of them are going to be read as a whole. */
+  readonly unread: number;
+}
+
+const MOST_PROJECTS = 200;
+
+/** Selects and sorts sessions.  `hits` are the keys of those that contain the filter's text; null if it has none. */
+export function listedSessions(sessions: Iterable<SessionRow>, state: ListState, hits: ReadonlySet<number> | null): ListedSessions {
+  const { agent, project, outcome, since } = state.filter;
+  const rows = [...sessions];
+  const isInProject = projectTest(project, rows);
+  const isOutcome = OUTCOMES[outcome];
+  const listed: SessionRow[] = [];
+  const agents = new Map<string, SessionChoice>();
+  const projects = new Map<string, SessionChoice>();
+  for (const row of rows) {
+    if ((hits !== null && !hits.has(row.key)) || row.changed < since || !isOutcome(row)) {
+      continue;
+    }
+    const ofAgent = !agent || row.agentKey === agent;
+    const ofProject = isInProject(row.path);
+    ofAgent && ofProject && listed.push(row);
+    ofProject && count(agents, row.agentKey, row.agent);
+    ofAgent && count(projects, row.path, row.folder);
+  }
+  return {
+    keys: sorted(listed, state).map(({ key }) => key),
+    agents: mostFrequent(agents),
+    projects: mostFrequent(projects)
+      .slice(0, MOST_PROJECTS)
+      .sort((a, b) => (a.key < b.key ? -1 : 1)),
+    unread: listed.filter(({ unread }) => unread).length
+  };
+}
+
+const OUTCOMES: Readonly<Record<SessionFilter['outcome'], (row: SessionRow) => boolean>> = {
+  '': () => true,
+  running: ({ running }) => running,
+  failed: ({ failed }) => failed > 0,
+  clean: ({ calls, failed }) => calls > 0 && failed === 0,
+  changed: ({ edits }) => edits > 0
+};
+
+/**
+ * Returns whether a folder is that of a project, as the kernel decides: a path selects the folders in it, too, a name all folders
+ * of this name; where there is none, any part of a path does.
+ */
+function projectTest(project: string, rows: readonly SessionRow[]): (path: string) => boolean {
+  const name = withSlashes(project).replace(/\/+$/, '');
+  if (!project) {
+    return () => true;
+  }
+  const isProject = (path: string) =>
+    path === project || `${withSlashes(path)}/`.startsWith(`${name}/`) || withSlashes(path).endsWith(`/${name.replace(/^\/+/, '')}`);
+  return rows.some(({ path }) => isProject(path)) ? isProject : path => withSlashes(path).includes(name);
+}
+
+function withSlashes(path: string): string {
+  return path.toLowerCase().replace(/\\/g, '/');
+}
+
+function count(choices: Map<string, SessionChoice>, key: string, label: string): void {
+  key && choices.set(key, { key, label, count: (choices.get(key)?.count ?? 0) + 1 });
+}
+
+function mostFrequent(choices: ReadonlyMap<string, SessionChoice>): SessionChoice[] {
+  return [...choices.values()].sort((a, b) => b.count - a.count || (a.key < b.key ? -1 : 1));
+}
+
+/** Sorts by a column; unknown values come last. */
+function sorted(rows: readonly SessionRow[], state: ListState): SessionRow[] {
+  const { sort, descending } = state.filter;
+  const direction = descending ? -1 : 1;
+  const column = COLUMNS.find(({ key }) => key === sort);
+  const valued = rows.map(row => {
+    const value = column?.value?.(row, state) ?? row.changed;
+    return { row, value, unknown: Number(value === '' || Number.isNaN(value)) };
+  });
+  valued.sort(
+    (a, b) =>
+      a.unknown - b.unknown ||
+      direction * (Number(a.value > b.value) - Number(a.value < b.value)) ||
+      b.row.changed - a.row.changed ||
+      a.row.key - b.row.key
+  );
+  return valued.map(({ row }) => row);
+}
