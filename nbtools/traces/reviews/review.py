@@ -19,7 +19,7 @@ from nbtools.traces.reviews.code_book import CodeBook, load_code_book
 from nbtools.traces.reviews.queue import Order, ordered, outcome_of
 from nbtools.traces.reviews.records import VERDICTS, Kind, Label, Record, ReviewRow, Signal, Target
 from nbtools.traces.reviews.signals import signals_of
-from nbtools.traces.reviews.statistics import Agreement, Rate, cohens_kappa, rate_of
+from nbtools.traces.reviews.statistics import Agreement, Rate, agreement_of, rate_of
 from nbtools.traces.reviews.store import LabelFile
 from nbtools.traces.rows import Rows
 
@@ -195,8 +195,7 @@ class Review:
         """
         values = self._codes_by_place(self.book.code(code).name) if code else self._verdicts_by_place()
         pairs = [(values[a][place], values[b][place]) for place in values[a] if place in values[b]]
-        observed = sum(first == second for first, second in pairs) / len(pairs) if pairs else None
-        return Agreement(a, b, len(pairs), observed, cohens_kappa(pairs))
+        return agreement_of(a, b, pairs)
 
     def queue(self, order: Order = "random", seed: int = 0, *, steps: bool | None = None) -> list[ReviewRow]:
         """Returns what this reviewer has given no verdict yet: sessions, or with ``steps`` calls.
@@ -492,7 +491,8 @@ def _replaced_by(target: Target) -> tuple[object, ...]:
     steps = tuple(
         (one.kind, one.id, one.part, one.record, one.before) for one in (target.first, target.last) if one
     )
-    return target.format, target.session, steps, target.span
+    # Logs of different runs may give their sessions the same id, so how a session begins tells them apart.
+    return target.format, target.session, steps or target.start, target.span
 
 
 def _checked_range(first: ReviewRow, last: ReviewRow) -> tuple[Step, Step]:

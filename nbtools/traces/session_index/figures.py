@@ -13,15 +13,19 @@ from msgspec import Struct
 from nbtools.core.errors import TraceError
 from nbtools.traces.counts import LogCounter, LogCounts
 from nbtools.traces.formats import open_log
-from nbtools.traces.model import Event, Problem, Row
+from nbtools.traces.model import Event, Problem, Row, Session
 from nbtools.traces.parallel_reading import read_rows
 from nbtools.traces.prompts import typed_text
 from nbtools.traces.reader import NO_KNOWN_STEPS, LogFile
 from nbtools.traces.repeated_records import REPEATS, find_repeats, without_repeats
+from nbtools.traces.reviews.record_hashes import SessionStarts, encode_starts
+from nbtools.traces.reviews.records import SessionStart
 from nbtools.traces.session_index.head import one_title
 
 _MAX_TEXT = 20_000
 """Characters of what the person typed that are searched."""
+_MAX_SESSIONS = 1_000
+"""Sessions of a log that reviews find."""
 
 
 class LogFigures(Struct, frozen=True):
@@ -29,7 +33,7 @@ class LogFigures(Struct, frozen=True):
 
     ``counts`` are None where the log cannot be read. ``doubtful`` is true where the numbers of output tokens
     are placeholders. ``repeats`` is the number of records that a fork's log repeats of its parent's; they do
-    not count.
+    not count. ``starts`` are the hashes by which reviews find the log's sessions (``encode_starts``).
     """
 
     title: str = ""
@@ -39,6 +43,7 @@ class LogFigures(Struct, frozen=True):
     counts: LogCounts | None = None
     doubtful: bool = False
     repeats: int = 0
+    starts: str = ""
     problem: str = ""
 
 
@@ -65,8 +70,9 @@ class _Reading:
 
     def figures(self, path: str, others: Sequence[str]) -> LogFigures:
         log = open_log(Path(path))
+        starts = SessionStarts(log)
         problem = ""
-        for row in _counted_rows(log, others) if others else log.rows():
+        for row in _counted_rows(log, others, starts) if others else starts.passed(log.rows()):
             self.counter.add(row)
             if isinstance(row, Event):
                 self._add_text(row)
@@ -84,6 +90,7 @@ class _Reading:
             counts=self.counter.counts(tells_errors=log.format.tells_errors),
             doubtful=any("tokens_placeholder" in session.flags for session in sessions),
             repeats=sum(session.counts.get(REPEATS, 0) for session in sessions),
+            starts=_starts_of(roots, starts),
             problem=problem,
         )
 
@@ -93,9 +100,16 @@ class _Reading:
             self.size += len(text)
 
 
-def _counted_rows(log: LogFile, others: Sequence[str]) -> Iterator[Row]:
-    """Yields the rows of a log without those that repeat another's."""
+def _starts_of(roots: Sequence[Session], starts: SessionStarts) -> str:
+    hashes = {start.session: start.hashes for start in starts.take()}
+    return encode_starts(SessionStart(root.id, hashes.get(root.id, ())) for root in roots[:_MAX_SESSIONS])
+
+
+def _counted_rows(log: LogFile, others: Sequence[str], starts: SessionStarts) -> Iterator[Row]:
+    """Yields the rows of a log without those that repeat another's; ``starts`` get all of them."""
     batches = [read_rows(log)]
+    for row in chain[Row](batches[0].events, batches[0].calls):
+        starts.add(row)
     for path in others:
         with suppress(TraceError, OSError):  # it has its own row in the list, which says what is wrong
             batches.append(read_rows(open_log(Path(path))))

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import json
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import RLock
@@ -27,7 +28,7 @@ from nbtools.traces.session_index.places import OTHER
 from nbtools.traces.session_index.scan import LogStat
 
 T = TypeVar("T")
-_VERSION = 4
+_VERSION = 5
 _TIMEOUT = 20.0
 COUNTS = (
     *("steps", "calls", "nested_calls", "failed_calls", "errors", "edits", "edited_files", "added_lines"),
@@ -39,7 +40,7 @@ _TABLES = f"""
 CREATE TABLE logs (
     number INTEGER PRIMARY KEY, path BLOB UNIQUE, size INTEGER, mtime INTEGER, inode INTEGER,
     agent TEXT, format TEXT, title TEXT, model TEXT, project TEXT, branch TEXT, started REAL, ended REAL,
-    parent TEXT, first TEXT, problem TEXT,
+    parent TEXT, first TEXT, problem TEXT, starts TEXT NOT NULL DEFAULT '',
     {", ".join(f"{name} INTEGER" for name in _FIGURES)},
     figured TEXT NOT NULL DEFAULT '', figured_at REAL NOT NULL DEFAULT 0,
     reading_seconds REAL NOT NULL DEFAULT 0, tries INTEGER NOT NULL DEFAULT 0
@@ -95,6 +96,16 @@ class SessionIndex:
     def read(self, query: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[Any]:
         """Returns all rows of a query."""
         return self._run(lambda connection: connection.execute(query, values).fetchall())
+
+    def starts(self, ids: Iterable[str]) -> dict[str, str]:
+        """Returns how the sessions of logs begin (``decode_starts``), by the logs' ids;
+        empty for a log that was not read as a whole yet.
+        """
+        numbers = json.dumps([int(one, 16) for one in ids])
+        rows = self.read(
+            "SELECT number, starts FROM logs WHERE number IN (SELECT value FROM json_each(?))", (numbers,)
+        )
+        return {f"{number:014x}": starts for number, starts in rows}
 
     def put(self, heads: Sequence[tuple[LogStat, LogHead]], gone: Sequence[str] = ()) -> None:
         """Adds or replaces logs, and removes those whose paths are ``gone``.
@@ -264,7 +275,7 @@ _COLUMNS = (
 _REPLACED = ("size", "mtime", "inode", "agent", "format", "branch", "parent", "first", "problem")
 _FILLED = ("title", "model", "project", "started")
 """Columns that keep their value if a later reading does not find one."""
-_FROM_FIGURES = ("title", "model", "project", "doubtful", "repeats", "problem")
+_FROM_FIGURES = ("title", "model", "project", "doubtful", "repeats", "starts", "problem")
 _PUT = (
     f"INSERT INTO logs ({', '.join(_COLUMNS)}) VALUES ({', '.join(':' + name for name in _COLUMNS)}) "  # noqa: S608 - constants
     f"ON CONFLICT (number) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _REPLACED)},"
@@ -285,7 +296,7 @@ _COUNT_AGAIN_WITHOUT = (
 )
 _PUT_FIGURES = (
     "UPDATE logs SET tries = 0, figured = :state, figured_at = :now, ended = :ended, problem = :problem,"  # noqa: S608 - constants
-    " reading_seconds = :reading_seconds, "
+    " reading_seconds = :reading_seconds, starts = :starts, "
     f"{', '.join(f'{name} = :{name}' for name in _FIGURES)}, "
     + ", ".join(
         f"{name} = CASE WHEN ifnull(:{name}, '') = '' THEN {name} ELSE :{name} END" for name in _FILLED

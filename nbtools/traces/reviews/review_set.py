@@ -1,0 +1,248 @@
+"""A set of sessions to review: whose verdicts there are, what is left, and how far the reviewers agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from itertools import combinations
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from nbtools.core.errors import TraceError
+from nbtools.traces.reviews.queue import ordered
+from nbtools.traces.reviews.records import Label
+from nbtools.traces.reviews.review import default_reviewer
+from nbtools.traces.reviews.review import review as review_of
+from nbtools.traces.reviews.session_verdicts import IndexedLog, LogVerdicts, verdicts_of
+from nbtools.traces.reviews.statistics import Agreement, agreement_of
+from nbtools.traces.reviews.store import LabelFile
+from nbtools.traces.session_index.figures import read_figures
+from nbtools.traces.session_index.head import read_head
+from nbtools.traces.session_index.index import COUNTS, SessionIndex
+from nbtools.traces.session_index.listing import LoggedSession, Outcome, sessions
+from nbtools.traces.session_index.places import OTHER, Place
+from nbtools.traces.session_index.scan import LogStat
+from nbtools.traces.trace import load
+
+Log: TypeAlias = LoggedSession | str | Path
+
+
+class ReviewedSession(Struct, frozen=True):
+    """A session of a set. ``mine`` is the reviewer's verdict, empty if there is none, ``others`` are those of
+    the others by name; ``mixed`` stands for several verdicts on the sessions of one log.
+
+    ``hidden``: the set is blind, and so the others' verdicts are not in ``others`` yet.
+    """
+
+    session: LoggedSession
+    mine: str = ""
+    others: Mapping[str, str] = {}
+    disagree: bool = False
+    hidden: bool = False
+
+
+class ReviewSet:
+    """The sessions to review, in the order in which they are reviewed, by ``reviewer``.
+
+    Verdicts come from ``file``, by default the person's own label file, each time anew. ``blind`` hides those
+    of others on a session until the reviewer has given one. ``starts`` say how the sessions of logs that are
+    not in the index begin, by the logs' ids (``decode_starts``).
+    """
+
+    def __init__(
+        self,
+        logs: Iterable[LoggedSession],
+        reviewer: str = "",
+        *,
+        file: LabelFile | None = None,
+        blind: bool = False,
+        starts: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        self.sessions: Sequence[LoggedSession] = list({one.path: one for one in logs}.values())
+        self.reviewer = reviewer or default_reviewer()
+        self.file = file or LabelFile()
+        self.blind = blind
+        self._other_starts = starts
+
+    @property
+    def rows(self) -> list[ReviewedSession]:
+        """The sessions with their verdicts. Raises ``TraceError`` where the label file cannot be read."""
+        pairs = zip(self.sessions, self._verdicts(), strict=True)
+        return [reviewed(session, found, self.reviewer, blind=self.blind) for session, found in pairs]
+
+    @property
+    def unreviewed(self) -> list[LoggedSession]:
+        """The sessions on which the reviewer has given no verdict yet."""
+        return [row.session for row in self.rows if not row.mine]
+
+    @property
+    def disagreements(self) -> list[ReviewedSession]:
+        """The sessions on which reviewers gave different verdicts, as far as these are not hidden."""
+        return [row for row in self.rows if row.disagree]
+
+    def progress(self) -> tuple[int, int]:
+        """Returns how many sessions have a verdict of the reviewer, and how many there are."""
+        return sum(bool(row.mine) for row in self.rows), len(self.sessions)
+
+    def following(self, after: Log | None = None) -> LoggedSession | None:
+        """Returns the next session without a verdict of the reviewer, from the one after ``after`` on, and
+        after the last one from the first one on; None if there is no other one.
+        """
+        rows, path = self.rows, None if after is None else _path(after)
+        at = next((i for i, row in enumerate(rows) if row.session.path == path), -1) + 1
+        waiting = (row.session for row in [*rows[at:], *rows[: max(at - 1, 0)]] if not row.mine)
+        return next(waiting, None)
+
+    def verdict(self, log: Log, value: str) -> Label:
+        """Gives a session of the set the verdict ``pass``, ``fail`` or ``defer``. Reads its log.
+        Raises ``TraceError``.
+        """
+        review = review_of(load(_path(log)))
+        review.file, review.reviewer = self.file, self.reviewer
+        return review.verdict(None, value)
+
+    def agreement(self, a: str, b: str, confidence: float = 0.95) -> Agreement:
+        """Returns how far two reviewers agree, with Cohen's κ and its confidence interval, on the sessions on
+        which both gave a verdict. Where the set is blind, only sessions count that the reviewer has judged.
+        """
+        pairs = (
+            (verdicts[a], verdicts[b])
+            for log in self._verdicts()
+            if not self.blind or log.of(self.reviewer)
+            for verdicts in log.by_session.values()
+            if a in verdicts and b in verdicts
+        )
+        return agreement_of(a, b, pairs, confidence)
+
+    def agreements(self, confidence: float = 0.95) -> list[Agreement]:
+        """Returns the agreement of each two reviewers who judged the same sessions; the reviewer's own first.
+
+        There is no one number for three reviewers and more, because they need not judge the same sessions.
+        """
+        names = sorted({name for log in self._verdicts() for name in log.reviewers})
+        names.sort(key=lambda name: name != self.reviewer)
+        found = (self.agreement(a, b, confidence) for a, b in combinations(names, 2))
+        return [one for one in found if one.items]
+
+    def __len__(self) -> int:
+        return len(self.sessions)
+
+    def __repr__(self) -> str:
+        done, total = self.progress()
+        return f"<ReviewSet: {done} of {total} sessions reviewed by {self.reviewer}>"
+
+    def _verdicts(self) -> Sequence[LogVerdicts]:
+        logs = [IndexedLog(one.path, one.format, self._starts.get(one.id, "")) for one in self.sessions]
+        return verdicts_of(self.file.records(), logs)
+
+    @cached_property
+    def _starts(self) -> Mapping[str, str]:
+        index = SessionIndex()
+        try:
+            return {**index.starts(one.id for one in self.sessions), **self._other_starts}
+        finally:
+            index.close()
+
+
+def reviewed(session: LoggedSession, found: LogVerdicts, reviewer: str, *, blind: bool) -> ReviewedSession:
+    """Returns a session with the verdicts as a reviewer sees them."""
+    mine = found.of(reviewer)
+    hidden = blind and not mine
+    names = () if hidden else (name for name in found.reviewers if name != reviewer)
+    others = {name: _verdict_of(found, name) for name in names}
+    return ReviewedSession(session, mine, others, found.disagree and not hidden, hidden)
+
+
+def _verdict_of(found: LogVerdicts, reviewer: str) -> str:
+    """Returns a reviewer's verdict, also where it is only about some of the sessions of a log."""
+    values = set(found.values(reviewer))
+    return next(iter(values)) if len(values) == 1 else "mixed"
+
+
+def sampled(logs: Iterable[LoggedSession], count: int, seed: int = 0) -> list[LoggedSession]:
+    """Returns ``count`` of the sessions, in turn from each combination of agent and outcome (whether a call
+    failed), and within these at random. The same sessions and seed always give the same sample.
+    """
+    in_order = sorted(logs, key=lambda one: str(one.path))
+    return ordered(in_order, "stratified", seed, _stratum)[: max(count, 0)]
+
+
+def _stratum(session: LoggedSession) -> tuple[str, bool | None]:
+    return session.agent, None if session.failed_calls is None else session.failed_calls > 0
+
+
+def review_set(
+    logs: Iterable[Log] | None = None,
+    *,
+    text: str = "",
+    agent: str = "",
+    project: str = "",
+    outcome: Outcome = "",
+    sample: int | None = None,
+    seed: int = 0,
+    reviewer: str = "",
+    blind: bool = False,
+    file: str | Path | None = None,
+) -> ReviewSet:
+    """Returns a set of sessions to review: ``logs``, which are paths or what ``sessions()`` returns, else the
+    sessions of this machine under a filter, as ``sessions()`` has it.
+
+    ``sample`` takes as many of them, in turn from each combination of agent and outcome, at random with
+    ``seed``. ``reviewer`` is by default ``$NBTOOLS_REVIEWER``, else the user's name; ``blind`` hides the
+    verdicts of others on a session until the reviewer has given one; ``file`` is the label file.
+
+    No log is read, except those of ``logs`` that are in no agent's folder. Raises ``TraceError``.
+    """
+    chosen = sessions(text, agent=agent, project=project, outcome=outcome) if logs is None else [*logs]
+    known = (
+        {one.path: one for one in sessions()} if any(isinstance(one, str | Path) for one in chosen) else {}
+    )
+    listed: list[LoggedSession] = []
+    starts: dict[str, str] = {}
+    for one in chosen:
+        if isinstance(one, LoggedSession):
+            listed.append(one)
+        elif (path := _path(one)) in known:
+            listed.append(known[path])
+        else:
+            session, beginning = _read_outside(path)
+            listed.append(session)
+            starts[session.id] = beginning
+    if sample is not None:
+        listed = sampled(listed, sample, seed)
+    return ReviewSet(listed, reviewer, file=LabelFile(file), blind=blind, starts=starts)
+
+
+def _path(log: Log) -> Path:
+    return log.path if isinstance(log, LoggedSession) else Path(log).expanduser().absolute()
+
+
+def _read_outside(path: Path) -> tuple[LoggedSession, str]:
+    """Returns a session that is in no agent's folder, and how its sessions begin. Raises ``TraceError``."""
+    try:
+        status = path.stat()
+    except OSError as error:
+        raise TraceError(f"{path} cannot be read: {error.strerror or error}.") from error
+    place = Place(OTHER, path.parent, ())
+    head = read_head(LogStat(str(path), place, status.st_size, status.st_mtime_ns, status.st_ino))
+    figures = read_figures(str(path))
+    counts: dict[str, Any] = {name: getattr(figures.counts, name, None) for name in COUNTS}
+    session = LoggedSession(
+        path=path,
+        title=figures.title or head.title,
+        agent=head.agent,
+        format=head.format,
+        model=figures.model or head.model,
+        project=figures.project or head.project,
+        branch=head.branch,
+        changed=status.st_mtime_ns / 1e9,
+        size=status.st_size,
+        started=getattr(figures.counts, "started", None),
+        read=True,
+        problem=figures.problem,
+        **counts,
+    )
+    return session, figures.starts

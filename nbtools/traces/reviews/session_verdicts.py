@@ -1,0 +1,98 @@
+"""The verdicts on whole sessions, found by what the label file and the index say, without reading a log."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+import msgspec
+
+from nbtools.traces.reviews.record_hashes import decode_starts
+from nbtools.traces.reviews.records import Record
+from nbtools.traces.reviews.review import in_force
+
+_Numbered: TypeAlias = tuple[int, Record]
+"""A record in force, with its position among them."""
+
+
+class IndexedLog(msgspec.Struct, frozen=True):
+    """A log as the index knows it. ``starts`` says how its sessions begin, as JSON (``encode_starts``);
+    it is empty until the log was read as a whole.
+    """
+
+    path: Path
+    format: str
+    starts: str = ""
+
+
+class LogVerdicts(msgspec.Struct, frozen=True):
+    """The verdicts on the sessions of one log: for each session's id, the value by reviewer.
+
+    ``sessions`` is their number, an evaluation has many; None until the log was read as a whole.
+    """
+
+    by_session: Mapping[str, Mapping[str, str]] = {}
+    sessions: int | None = None
+
+    def of(self, reviewer: str) -> str:
+        """Returns the reviewer's verdict; ``mixed`` for several; empty where a session has none."""
+        values = self.values(reviewer)
+        if not values or len(values) < (self.sessions or 1):
+            return ""
+        return next(iter(values)) if len(set(values)) == 1 else "mixed"
+
+    def values(self, reviewer: str) -> list[str]:
+        """Returns the reviewer's verdicts, one for each session that has one."""
+        return [verdicts[reviewer] for verdicts in self.by_session.values() if reviewer in verdicts]
+
+    @property
+    def reviewers(self) -> list[str]:
+        """The names of those who gave a verdict."""
+        return list(dict.fromkeys(name for verdicts in self.by_session.values() for name in verdicts))
+
+    @property
+    def disagree(self) -> bool:
+        """Whether two reviewers gave a session different verdicts."""
+        return any(len(set(verdicts.values())) > 1 for verdicts in self.by_session.values())
+
+
+def verdicts_of(records: Iterable[Record], logs: Sequence[IndexedLog]) -> list[LogVerdicts]:
+    """Returns the verdicts on the sessions of each log.
+
+    A record is about a log that begins like its session, as copies do, or has its path and a session with its
+    id. A log that was not read as a whole yet has those that were written about its path.
+    """
+    by_path: dict[str, list[_Numbered]] = defaultdict(list)
+    by_start: dict[tuple[str, str], list[_Numbered]] = defaultdict(list)
+    for numbered in enumerate(in_force(records)):
+        target = numbered[1].target
+        if numbered[1].kind == "verdict" and target.first is None and not target.span:
+            by_path[target.log].append(numbered)
+            by_start[target.format, target.start].append(numbered)
+    if not by_path:
+        return [LogVerdicts() for _ in logs]
+    return [_verdicts_on(log, by_path[str(log.path)], by_start) for log in logs]
+
+
+def _verdicts_on(
+    log: IndexedLog,
+    written_here: Sequence[_Numbered],
+    by_start: Mapping[tuple[str, str], Sequence[_Numbered]],
+) -> LogVerdicts:
+    starts = decode_starts(log.starts)
+    known = {start.session for start in starts}
+    session_of = {
+        number: (record.target.session, record)
+        for number, record in written_here
+        if record.target.format == log.format and (not log.starts or record.target.session in known)
+    }
+    for start in starts:
+        for value in start.hashes:
+            for number, record in by_start.get((log.format, value), ()):
+                session_of[number] = start.session, record
+    by_session: dict[str, dict[str, str]] = defaultdict(dict)
+    for _, (session, record) in sorted(session_of.items()):  # the last one written counts
+        by_session[session][record.reviewer] = record.value
+    return LogVerdicts(by_session, len(starts) if log.starts else None)
