@@ -26,6 +26,12 @@ def test_every_name_loads_and_the_list_is_sorted() -> None:
     assert {"Session", "Policy", "tool"} <= set(nbtools.__all__)
 
 
+def test_completion_offers_what_people_need_of_traces() -> None:
+    offered = {name for name in dir(nbtools.traces) if not name.startswith("_")}
+    assert offered == set(nbtools.traces.__all__)
+    assert {"load", "sessions", "compare", "review", "Corpus"} <= offered
+
+
 def test_type_checkers_see_the_same_names() -> None:
     tree = ast.parse(Path(nbtools.__file__).read_text())
     guard = next(node for node in tree.body if isinstance(node, ast.If))

@@ -25,7 +25,7 @@ from nbtools.traces.html import render
 from nbtools.traces.model import Problem
 from nbtools.traces.optional_libraries import import_library
 from nbtools.traces.query.sql import Database, QueryResult
-from nbtools.traces.query.tables import CORPUS_TABLES, schema
+from nbtools.traces.query.tables import CORPUS_TABLES, REVIEW_TABLES, schema
 from nbtools.traces.reviews.tables import names_table
 from nbtools.traces.trace import Trace, load
 
@@ -44,11 +44,14 @@ def open_corpus_database(catalogue: Catalogue) -> Database:
     """
     db = Database()
     for name, kind in CORPUS_TABLES.items():
-        db.add_table(
+        db.add_internal_table(
             f"no_{name}", schema(kind).empty_table() if name != "problems" else _unreadable_logs(catalogue)
         )
-        db.execute(f"create temp view all_{name} as from no_{name}{''.join(_unions(catalogue, name))}")
+        db.execute(
+            f"create temp view all_{name} as from internal.no_{name}{''.join(_unions(catalogue, name))}"
+        )
     add_views(db)
+    db.add_table("labels", schema(REVIEW_TABLES["labels"]).empty_table())
     return db
 
 

@@ -20,11 +20,11 @@ from nbtools.traces.trace import load
 
 _CANDIDATES = """
     select source, number from (
-        select source, number from sessions join labelled using (id, format)
+        select source, number from sessions join internal.labelled using (id, format)
         union
         select starts.source, number from (select source, session as id, unnest(hashes) as start
           from session_starts) as starts
-            join labelled using (start)
+            join internal.labelled using (start)
             join sessions on sessions.source = starts.source and sessions.id = starts.id
               and sessions.format = labelled.format
     ) order by all
@@ -78,7 +78,7 @@ class CorpusLabels:
             }
             for number, one in enumerate(records)
         ]
-        db.add_table("labelled", import_library("pyarrow").Table.from_pylist(rows))
+        db.add_internal_table("labelled", import_library("pyarrow").Table.from_pylist(rows))
         by_source: dict[str, list[Record]] = defaultdict(list)
         for source, number in db.query(_CANDIDATES).fetchall():
             by_source[source].append(records[number])

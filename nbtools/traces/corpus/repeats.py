@@ -45,19 +45,19 @@ _COUNTED = ", ".join(
 _VIEWS = {
     "sessions": (
         f"select s.* replace ({_COUNTED}) from all_sessions s"  # noqa: S608 - as above
-        " left join counted_sessions r using (source, id) "
+        " left join internal.counted_sessions r using (source, id) "
         "where r.elsewhere is distinct from true"
     ),
-    "events": "from all_events anti join repeated_steps using (source, seq)",
-    "calls": "from all_calls anti join repeated_steps using (source, seq)",
-    "file_changes": "from all_file_changes anti join repeated_calls using (source, session, call)",
+    "events": "from all_events anti join internal.repeated_steps using (source, seq)",
+    "calls": "from all_calls anti join internal.repeated_steps using (source, seq)",
+    "file_changes": "from all_file_changes anti join internal.repeated_calls using (source, session, call)",
     "usage": (
         "select s.* replace (if(r.session is null, s.cost, r.cost) as cost) from all_usage s left join"
-        " counted_rests r using (source, session, scope) anti join repeated_requests using (source, session,"
-        " scope, id, time, ref)"
+        " internal.counted_rests r using (source, session, scope) anti join internal.repeated_requests"
+        " using (source, session, scope, id, time, ref)"
     ),
-    "context": "from all_context anti join repeated_steps using (source, seq)",
-    "signals": "from all_signals anti join repeated_signals using (source, session, kind, seqs)",
+    "context": "from all_context anti join internal.repeated_steps using (source, seq)",
+    "signals": "from all_signals anti join internal.repeated_signals using (source, session, kind, seqs)",
 }
 
 
@@ -79,7 +79,7 @@ class _Logs:
 
     def __init__(self, db: Database, sources: Sequence[str]) -> None:
         self._db = db
-        db.add_table("related_logs", import_library("pyarrow").table({"source": sources}))
+        db.add_internal_table("related_logs", import_library("pyarrow").table({"source": sources}))
 
     def batches(self) -> dict[str, RowBatch]:
         """Returns the rows by log, those of a log in reading order."""
@@ -136,7 +136,7 @@ class _Logs:
         columns = ", ".join(("source", fields, *others))
         ordered = f" order by source, {order}" if order else ""
         found = self._db.query(
-            f"select {columns} from all_{table} semi join related_logs using (source){ordered}"  # noqa: S608 - constants
+            f"select {columns} from all_{table} semi join internal.related_logs using (source){ordered}"  # noqa: S608 - constants
         )
         rows: list[dict[str, Any]] = found.to_arrow().to_pylist()
         return rows
@@ -183,11 +183,11 @@ def _add_tables(db: Database, logs: Mapping[str, RowBatch], repeats: Mapping[str
         "counted_sessions": (counted, {**counts, "elsewhere": pa.bool_()}),
     }
     for name, (rows, types) in tables.items():
-        db.add_table(name, pa.Table.from_pylist(rows, pa.schema(types)))
+        db.add_internal_table(name, pa.Table.from_pylist(rows, pa.schema(types)))
     db.execute(
-        "create temp view repeated_signals as select source, session, kind, seqs from all_signals s where not"
-        " exists (select 1 from unnest(s.seqs) as step(seq) anti join (select seq from repeated_steps r where"
-        " r.source = s.source) using (seq))"
+        "create view internal.repeated_signals as select source, session, kind, seqs from all_signals s"
+        " where not exists (select 1 from unnest(s.seqs) as step(seq) anti join (select seq from"
+        " internal.repeated_steps r where r.source = s.source) using (seq))"
     )
 
 

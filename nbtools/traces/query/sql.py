@@ -17,7 +17,7 @@ from typing import Any
 from nbtools.core.errors import TraceError
 from nbtools.traces.html import render
 from nbtools.traces.optional_libraries import import_library
-from nbtools.traces.query.tables import TABLES, TEXTS, arrow_without_texts, texts_of
+from nbtools.traces.query.tables import REVIEW_TABLES, TABLES, TEXTS, arrow_without_texts, schema, texts_of
 from nbtools.traces.rows import Rows
 
 MAX_ROWS = 50
@@ -77,6 +77,7 @@ class Database:
         self._connection = self._duckdb.connect(config={"autoinstall_known_extensions": "false"})
         self._connection.execute("set python_enable_replacements = false")
         self._connection.execute("set TimeZone = 'UTC'")
+        self._connection.execute("create schema internal")  # which show tables does not list
         self._lock = Lock()
         self._failure: list[Exception] = []
 
@@ -84,6 +85,13 @@ class Database:
         """Registers an Arrow table under this name, in place of an earlier one."""
         with self._lock:
             self._connection.register(name, table)
+
+    def add_internal_table(self, name: str, table: Any) -> None:
+        """Copies an Arrow table into the schema ``internal``, which only views use, over an earlier one."""
+        with self._lock:
+            self._connection.register("added", table)
+            self._connection.execute(f"create or replace table internal.{name} as from added")
+            self._connection.unregister("added")
 
     def execute(self, statement: str) -> None:
         """Raises ``TraceError`` with DuckDB's message where it fails."""
@@ -131,11 +139,13 @@ class Database:
 
 def open_database(tables: Mapping[str, Rows[Any]]) -> Database:
     """Creates views ``sessions events calls file_changes problems usage context samples`` over rows in
-    memory.
+    memory, and empty tables ``labels signals`` for those that the caller adds when a query needs them.
 
     Texts are read from the logs when a query needs them.
     """
     db = Database()
+    for name, kind in REVIEW_TABLES.items():
+        db.add_table(name, schema(kind).empty_table())
     for name, rows in tables.items():
         _view(db, name, rows)
     return db
@@ -149,12 +159,13 @@ def _view(db: Database, name: str, rows: Rows[Any]) -> None:
         db.add_table(name, table)
         return
     pa = import_library("pyarrow")
-    db.add_table(f"{name}_rows", table.append_column("number", pa.array(range(len(rows)), pa.int64())))
+    numbered = table.append_column("number", pa.array(range(len(rows)), pa.int64()))
+    db.add_internal_table(f"{name}_rows", numbered)
     stored = [*rows]
     readings = [*rows.log_files]
     db.add_function(f"{name}_texts", texts, lambda number: texts_of(stored[number], readings[number]))
     columns = ", ".join(f"texts.{text} as {text}" for text in texts)
-    inner = f"select *, {name}_texts(number) as texts from {name}_rows"  # noqa: S608 - constant names
+    inner = f"select *, {name}_texts(number) as texts from internal.{name}_rows"  # noqa: S608 - constant names
     db.execute(f"create temp view {name} as select * exclude (number, texts), {columns} from ({inner})")  # noqa: S608 - as above
 
 

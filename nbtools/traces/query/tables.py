@@ -46,6 +46,8 @@ TABLES: dict[str, type] = {
     "context": ContextPart,
     "samples": SampleResult,
 }
+REVIEW_TABLES: dict[str, type] = {"labels": Label, "signals": Signal}
+"""The tables that are made when a query names them."""
 CORPUS_TABLES: dict[str, type] = {**TABLES, "signals": Signal, "session_starts": SessionStart}
 """The tables that a corpus stores."""
 _TOKENS = " ".join(f"{kind}_tokens" for kind in TOKEN_KINDS)

@@ -17,6 +17,7 @@ import pytest
 
 from nbtools import traces
 from nbtools.traces.corpus import Corpus, Progress, parts
+from nbtools.traces.query.tables import CORPUS_TABLES, REVIEW_TABLES, TABLES
 from tests.traces.atif_logs import Called, many, write
 from tests.traces.recorded import SAMPLES
 
@@ -62,6 +63,23 @@ def test_it_answers_as_the_traces_do(corpus: Corpus, logs: Path) -> None:
         query = f"select * from {name} order by {key}"
         assert corpus.sql(query).to_arrow().to_pylist() == loaded.sql(query).to_arrow().to_pylist()
         assert corpus.sql(f"from {name}").columns == loaded.sql(f"from {name}").columns
+
+
+def test_it_has_the_tables_and_columns_of_a_trace(corpus: Corpus, logs: Path) -> None:
+    corpus.ingest(logs, progress=False)
+
+    def tables(of: Corpus | traces.Trace) -> dict[str, object]:
+        names = [name for (name,) in of.sql("show tables").fetchall()]
+        return {name: of.sql(f"describe {name}").fetchall() for name in names}
+
+    in_corpus, in_trace = tables(corpus), tables(traces.load_many(logs / "*.json"))
+    assert in_trace.keys() == {*TABLES, *REVIEW_TABLES}
+    assert in_corpus.keys() - in_trace.keys() == {
+        "session_starts",
+        *(f"all_{name}" for name in CORPUS_TABLES),
+    }
+    assert {name: in_corpus[name] for name in in_trace} == in_trace
+    assert corpus.sql("select count(*) from labels").fetchall() == [(0,)]
 
 
 def test_unchanged_logs_are_not_read_again(corpus: Corpus, logs: Path) -> None:
