@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from nbtools.traces.recording.session_logs import kept_logs
     from nbtools.traces.reviews.review import review
     from nbtools.traces.reviews.review_set import ReviewSet, review_set
+    from nbtools.traces.session_index.content_search import search_sessions
     from nbtools.traces.session_index.listing import LoggedSession, sessions
     from nbtools.traces.session_index.places import add_log_folder
     from nbtools.traces.sharing.page import find_secrets, share
@@ -51,6 +52,7 @@ _MODULES = {
     "nbtools.traces.recording.session_logs": "kept_logs",
     "nbtools.traces.reviews.review": "review",
     "nbtools.traces.reviews.review_set": "ReviewSet review_set",
+    "nbtools.traces.session_index.content_search": "search_sessions",
     "nbtools.traces.session_index.listing": "LoggedSession sessions",
     "nbtools.traces.session_index.places": "add_log_folder",
     "nbtools.traces.sharing.page": "find_secrets share",
@@ -86,6 +88,7 @@ __all__ = [
     "load_many",
     "review",
     "review_set",
+    "search_sessions",
     "sessions",
     "share",
     "stream",

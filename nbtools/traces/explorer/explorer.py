@@ -244,7 +244,9 @@ def filter(trace: Trace, name: str) -> list[LineRow]:  # noqa: A001 - it is call
 
 
 class LogPosition(Protocol):
-    """A row's position in a log: a search result of a corpus, or a row of a query with these columns."""
+    """A row's position in a log: a search result, or a row of a query with these columns.
+    With an empty ``session``, the position is that in the whole log.
+    """
 
     @property
     def source(self) -> str: ...
@@ -266,8 +268,9 @@ def open_trace(path: str | Path | LogPosition, step: str | int | None = None) ->
     explorer = Explorer(load(path.source), log=str(path.source))
     lines = zip(explorer.lines.rows, explorer.lines.numbers, strict=True)
     steps = ((row, number) for row, number in lines if isinstance(row, Call | Event))
+    session = path.session
     number = next(
-        (number for row, number in steps if (row.session, row.seq) == (path.session, path.seq)), None
+        (number for row, number in steps if row.seq == path.seq and session in {"", row.session}), None
     )
     if number is None:
         raise TraceError(f"{path.source} has no step at position {path.seq} of session {path.session}.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
@@ -14,7 +14,7 @@ from nbtools.core.errors import TraceError
 from nbtools.traces.counts import LogCounter, LogCounts
 from nbtools.traces.formats import open_log
 from nbtools.traces.model import Event, Problem, Row, Session
-from nbtools.traces.parallel_reading import read_rows
+from nbtools.traces.parallel_reading import batch_of, gc_paused, read_rows
 from nbtools.traces.prompts import typed_text
 from nbtools.traces.reader import NO_KNOWN_STEPS, LogFile
 from nbtools.traces.repeated_records import REPEATS, find_repeats, without_repeats
@@ -47,14 +47,16 @@ class LogFigures(Struct, frozen=True):
     problem: str = ""
 
 
-def read_figures(path: str, others: Sequence[str] = ()) -> LogFigures:
+def read_figures(
+    path: str, others: Sequence[str] = (), rows_of: Callable[[LogFile], Iterable[Row]] = LogFile.rows
+) -> LogFigures:
     """Reads a whole log, and the ``others`` that begin with the same prompt,
-    whose records are not counted again.
+    whose records are not counted again.  ``rows_of`` returns the rows of the log itself.
 
     Never raises because of the log: ``problem`` says what is wrong.
     """
     try:
-        return _Reading().figures(path, others)
+        return _Reading().figures(open_log(Path(path)), others, rows_of)
     except (TraceError, OSError) as error:
         return LogFigures(problem=str(error))
     except (ValueError, RecursionError, MemoryError, LookupError, TypeError, AttributeError) as error:
@@ -68,11 +70,12 @@ class _Reading:
         self.texts: list[str] = []
         self.size = 0
 
-    def figures(self, path: str, others: Sequence[str]) -> LogFigures:
-        log = open_log(Path(path))
-        starts = SessionStarts(log)
-        problem = ""
-        for row in _counted_rows(log, others, starts) if others else starts.passed(log.rows()):
+    def figures(
+        self, log: LogFile, others: Sequence[str], rows_of: Callable[[LogFile], Iterable[Row]]
+    ) -> LogFigures:
+        problem, starts = "", SessionStarts(log)
+        own = starts.passed(rows_of(log))
+        for row in _counted_rows(own, others) if others else own:
             self.counter.add(row)
             if isinstance(row, Event):
                 self._add_text(row)
@@ -105,11 +108,10 @@ def _starts_of(roots: Sequence[Session], starts: SessionStarts) -> str:
     return encode_starts(SessionStart(root.id, hashes.get(root.id, ())) for root in roots[:_MAX_SESSIONS])
 
 
-def _counted_rows(log: LogFile, others: Sequence[str], starts: SessionStarts) -> Iterator[Row]:
-    """Yields the rows of a log without those that repeat another's; ``starts`` get all of them."""
-    batches = [read_rows(log)]
-    for row in chain[Row](batches[0].events, batches[0].calls):
-        starts.add(row)
+def _counted_rows(own: Iterable[Row], others: Sequence[str]) -> Iterator[Row]:
+    """Yields the rows of a log without those that repeat another's."""
+    with gc_paused():
+        batches = [batch_of(own)]
     for path in others:
         with suppress(TraceError, OSError):  # it has its own row in the list, which says what is wrong
             batches.append(read_rows(open_log(Path(path))))

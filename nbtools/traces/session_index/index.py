@@ -28,7 +28,7 @@ from nbtools.traces.session_index.places import OTHER
 from nbtools.traces.session_index.scan import LogStat
 
 T = TypeVar("T")
-_VERSION = 5
+_VERSION = 6
 _TIMEOUT = 20.0
 COUNTS = (
     *("steps", "calls", "nested_calls", "failed_calls", "errors", "edits", "edited_files", "added_lines"),
@@ -49,6 +49,14 @@ CREATE INDEX by_time ON logs (mtime DESC);
 CREATE INDEX by_first ON logs (first) WHERE first <> '';
 CREATE VIRTUAL TABLE texts USING fts5(title, project, text, tokenize = "unicode61 remove_diacritics 2",
 prefix = '2 3');
+CREATE TABLE contents (
+    number INTEGER PRIMARY KEY, state TEXT NOT NULL, read_at REAL NOT NULL, seconds REAL NOT NULL,
+    problem TEXT NOT NULL
+);
+CREATE TABLE blocks (
+    number INTEGER NOT NULL, position INTEGER NOT NULL, digest BLOB NOT NULL, steps BLOB NOT NULL,
+    words BLOB, is_ascii_case INTEGER NOT NULL, texts BLOB NOT NULL, PRIMARY KEY (number, position)
+);
 """
 STATE = "size || ':' || mtime || ':' || inode"
 """The state of a log for which ``figured`` has its figures."""
@@ -118,12 +126,13 @@ class SessionIndex:
         def write(connection: sqlite3.Connection) -> None:
             connection.executemany(_COUNT_AGAIN_WITHOUT, numbers)
             connection.executemany("DELETE FROM texts WHERE rowid = ?", numbers)
-            connection.executemany("DELETE FROM logs WHERE number = ?", numbers)
+            for table in ("logs", "contents", "blocks"):
+                connection.executemany(f"DELETE FROM {table} WHERE number = ?", numbers)  # noqa: S608 - constants
             connection.executemany(_COUNT_AGAIN_WITH, rows)
             connection.executemany(_PUT, rows)
             connection.executemany(f"{_PUT_TEXT} AND figured = ''", texts)
 
-        self._write(write)
+        self.write(write)
 
     def put_figures(self, path: str, state: str, figures: LogFigures, seconds: float) -> None:
         """Adds the figures of a log that was read as a whole in ``state``, which took ``seconds``."""
@@ -136,13 +145,13 @@ class SessionIndex:
             connection.execute(_PUT_FIGURES, values)
             connection.execute(_PUT_TEXT, (_text(figures.text), values["number"]))
 
-        self._write(write)
+        self.write(write)
 
     def begin_figures(self, path: str) -> None:
         """Notes that a log is read as a whole:
         one that ends its reader again and again is not read any more, until it changes.
         """
-        self._write(
+        self.write(
             lambda connection: connection.execute(
                 "UPDATE logs SET tries = tries + 1 WHERE number = ?", (number_of(path),)
             )
@@ -172,7 +181,9 @@ class SessionIndex:
         rows = self.read(f"{query} ORDER BY mtime LIMIT {_MAX_RELATED}", {"number": number_of(path)})
         return [os.fsdecode(found) for (found,) in rows]
 
-    def _write(self, write: Callable[[sqlite3.Connection], object]) -> None:
+    def write(self, write: Callable[[sqlite3.Connection], object]) -> None:
+        """Changes the database in one transaction."""
+
         def write_at_once(connection: sqlite3.Connection) -> None:
             with transaction(connection):
                 write(connection)

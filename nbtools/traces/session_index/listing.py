@@ -23,6 +23,7 @@ from nbtools.core.browser import IN_BROWSER
 from nbtools.core.deprecation import warn_deprecated
 from nbtools.core.errors import TraceError
 from nbtools.traces.parallel_reading import gc_paused
+from nbtools.traces.session_index.contents import ContentStore
 from nbtools.traces.session_index.head import LogHead, read_head
 from nbtools.traces.session_index.index import COUNTS, MAX_TRIES, STATE, SessionIndex, number_of
 from nbtools.traces.session_index.places import Place, known_agent, places
@@ -276,7 +277,7 @@ class SessionCatalog:
         """Has a process of its own read whole logs, as long as this one lives.
         Returns whether there is something to read.
         """
-        waiting = self.index.lasting and bool(self.index.outdated(1))
+        waiting = self.index.lasting and bool(self.index.outdated(1) or ContentStore(self.index).outdated(1))
         if waiting:
             try:
                 self._background.start()
@@ -284,9 +285,11 @@ class SessionCatalog:
                 return False
         return waiting
 
-    def read_now(self, seconds: float | None = None) -> bool:
-        """Reads whole logs in this thread. Returns False if ``seconds`` were not enough."""
-        return work(self.index, seconds)
+    def read_now(self, seconds: float | None = None, *, contents: bool = False) -> bool:
+        """Reads whole logs in this thread, for their figures or for their ``contents``, too.
+        Returns False if ``seconds`` were not enough.
+        """
+        return work(self.index, seconds, contents=contents)
 
     def close(self) -> None:
         self._background.stop()
@@ -345,6 +348,12 @@ class SessionCatalog:
         where, values = self._where(query)
         rows = self.index.read(f"SELECT number FROM logs WHERE {where}", values)  # noqa: S608 - as above
         return [f"{number:014x}" for (number,) in rows]
+
+    def numbers(self, query: SessionQuery) -> list[int]:
+        """Returns the numbers of the sessions of a query in the index, those that changed last first."""
+        where, values = self._where(query)
+        rows = self.index.read(f"SELECT number FROM logs WHERE {where} ORDER BY mtime DESC, number", values)  # noqa: S608 - as above
+        return [number for (number,) in rows]
 
     def unreadable(self) -> int:
         """Returns the number of files in the agents' folders that no reader recognises."""
@@ -458,6 +467,25 @@ def _numbers(paths: Iterable[str]) -> str:
     return json.dumps([number_of(path) for path in paths])
 
 
+def session_query(
+    agent: str = "",
+    project: str = "",
+    outcome: Outcome = "",
+    since: float | str | datetime | None = None,
+    *,
+    text: str = "",
+    sort: SortKey = "age",
+    descending: bool = True,
+) -> SessionQuery:
+    """Returns a query from the words of a person. Raises ``TraceError`` for an unknown one."""
+    for word, values, what in ((outcome, _OUTCOMES, "outcome"), (sort, _SORTED, "order")):
+        if word not in values:
+            names = ", ".join(filter(None, values))
+            raise TraceError(f"{word!r} is no {what} of sessions. Name one of: {names}.")
+    name = known_agent(agent) if agent else ""
+    return SessionQuery(text, name, project, outcome, sort, descending, since_time(since))
+
+
 def sessions(
     text: str = "",
     *,
@@ -481,17 +509,12 @@ def sessions(
     about 50 MB a second; without it, ``calls`` and the other counts are None until that was done once. Raises
     ``TraceError`` for an agent, outcome, order or time that is not known.
     """
-    name = known_agent(agent) if agent else ""
-    for word, values, what in ((outcome, _OUTCOMES, "outcome"), (sort, _SORTED, "order")):
-        if word not in values:
-            names = ", ".join(filter(None, values))
-            raise TraceError(f"{word!r} is no {what} of sessions. Name one of: {names}.")
-    earliest = since_time(since)
+    query = session_query(agent, project, outcome, since, text=text, sort=sort, descending=descending)
     catalog = SessionCatalog(folders)
     try:
         catalog.refresh()
         if complete:
             catalog.read_now()
-        return catalog.page(SessionQuery(text, name, project, outcome, sort, descending, earliest))
+        return catalog.page(query)
     finally:
         catalog.close()

@@ -1,5 +1,5 @@
-"""Reads whole logs, those that changed last first, and adds their figures to the index: in the background,
-in a process that ends with this one, or at once.
+"""Reads whole logs, those that changed last first, and adds their figures and texts to the index:
+in the background, in a process that ends with this one, or at once.
 
 ``python -m nbtools.traces.session_index.worker`` ends when its stdin does. One runs at a time for each index.
 """
@@ -15,10 +15,13 @@ import time
 import weakref
 from threading import Thread
 
+from nbtools.traces.reader import LogFile
+from nbtools.traces.session_index.contents import ContentStore, LogTexts
 from nbtools.traces.session_index.figures import read_figures
 from nbtools.traces.session_index.index import SessionIndex, index_path
 
 _NICE = 10
+_BATCH = 50
 _MAX_MEMORY = 4 << 30
 """Bytes of address space: a log that needs more gets no figures, and the machine keeps working."""
 
@@ -65,18 +68,34 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
         process.stdin.close()
 
 
-def work(index: SessionIndex, seconds: float | None = None) -> bool:
-    """Reads all logs whose figures are missing or outdated. Returns False if ``seconds`` were not enough."""
-    start = time.monotonic()
-    while outdated := index.outdated(50):
-        for path, state in outdated:
-            if seconds is not None and time.monotonic() - start > seconds:
+def work(index: SessionIndex, seconds: float | None = None, *, contents: bool = True) -> bool:
+    """Reads all logs whose figures, or whose texts, are missing or outdated.
+    Returns False if ``seconds`` were not enough.
+    """
+    end = None if seconds is None else time.monotonic() + seconds
+    store = ContentStore(index)
+    while True:
+        figures, texts = index.outdated(_BATCH), store.outdated(_BATCH) if contents else []
+        # Reading the texts takes four times as long as counting: where many figures are missing, they are
+        # first.  A log that has changed is read once for both.
+        is_first = len(figures) == _BATCH
+        for path, state in figures or texts:
+            if end is not None and time.monotonic() > end:
                 return False
-            index.begin_figures(path)
-            begin = time.monotonic()
-            figures = read_figures(path, index.related(path))
-            index.put_figures(path, state, figures, time.monotonic() - begin)
-    return True
+            read_log(index, path, state, contents=contents and not is_first and store.is_due(path, state))
+        if not figures and not texts:
+            return True
+
+
+def read_log(index: SessionIndex, path: str, state: str, *, contents: bool = True) -> None:
+    """Reads a whole log, which is in ``state``, for its figures and its texts."""
+    index.begin_figures(path)
+    texts = LogTexts()
+    figures = read_figures(path, index.related(path), texts.rows_of if contents else LogFile.rows)
+    index.put_figures(path, state, figures, texts.seconds)
+    if contents:
+        index.begin_figures(path)
+        ContentStore(index).put(path, state, texts, figures.problem)
 
 
 def main() -> None:

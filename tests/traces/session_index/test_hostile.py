@@ -288,7 +288,7 @@ def test_a_log_that_was_read_has_all_its_tries_again(home, catalog):
         catalog.index.begin_figures(path)
         catalog.index.put_figures(path, state, LogFigures(), 0.0)
         assert path not in dict(catalog.index.outdated())
-        catalog.index._write(
+        catalog.index.write(
             lambda connection: connection.execute("UPDATE logs SET figured = ''")
         )  # as a new fork has it
 
@@ -301,7 +301,7 @@ def test_a_growing_log_is_not_read_as_a_whole_again_and_again(home, catalog):
         file.write("\n")
     catalog.refresh()
     assert catalog.index.outdated() == []
-    catalog.index._write(lambda connection: connection.execute("UPDATE logs SET figured_at = 0"))
+    catalog.index.write(lambda connection: connection.execute("UPDATE logs SET figured_at = 0"))
     assert [found for found, _ in catalog.index.outdated()] == [str(path)]
 
 
