@@ -61,10 +61,15 @@ def _add_trace(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--since", metavar="WHEN", default="", help=LIST_FLAGS["since"])
     parser.add_argument("--limit", metavar="N", type=int, help=f"{LIST_FLAGS['limit']} (default: 40)")
     parser.add_argument("--all", action="store_true", help=LIST_FLAGS["all"])
-    output = parser.add_mutually_exclusive_group()
-    output.add_argument(
-        "--search", metavar="TEXT", help="only the steps whose text, arguments or output contain TEXT"
+    parser.add_argument(
+        "--search",
+        metavar="TEXT",
+        help=(
+            "only the steps whose text, arguments or output contain TEXT; without a LOG, the sessions with"
+            " such steps"
+        ),
     )
+    output = parser.add_mutually_exclusive_group()
     output.add_argument("--json", action="store_true", help="print counts and totals as JSON")
     output.add_argument(
         "--notebook", metavar="FILE", help="write the log as a notebook in which each call can be run again"
@@ -225,6 +230,10 @@ def _refuse_log_options(options: argparse.Namespace) -> None:
 
 def _print_log(log: str, options: argparse.Namespace) -> None:
     """Prints or writes what the options name.  Raises ``TraceError``."""
+    stray = next((name for name in ("json", "notebook", "follow", "html") if getattr(options, name)), None)
+    if options.search and stray:
+        print(f"nbtools trace: --search of a log is not allowed with --{stray}", file=sys.stderr)
+        raise SystemExit(2)
     from nbtools.traces import load  # noqa: PLC0415 - only this command reads logs
     from nbtools.traces.explorer.export import terminal  # noqa: PLC0415 - only this command reads logs
 

@@ -198,7 +198,16 @@ def test_trace_lists_the_sessions_of_this_machine(nbtools, tmp_path, monkeypatch
     assert "Did you mean external-agents" in nbtools("trace", "external-agent5", **home).stderr
     assert "--follow takes a log" in nbtools("trace", "codex", "--follow", **home).stderr
     assert "either --limit or --all" in nbtools("trace", "--limit", "3", "--all", **home).stderr
-    assert nbtools("trace", "--search", "antigravity", **home).stdout.count("Gemini CLI") == 1
+    found = nbtools("trace", "codex", "--search", "func Test", **home).stdout.splitlines()
+    assert found[-1].startswith("8 steps of 2 sessions contain 'func Test'. Searched: messages, arguments,")
+    assert found[0].split()[0].isdecimal()
+    assert "func" in found[1].lower()
+    assert found[2].strip().endswith(".jsonl")
+    assert "No step contains 'xyzzyplugh'" in nbtools("trace", "--search", "xyzzyplugh", **home).stdout
+    as_json = json.loads(nbtools("trace", "--search", "antigravity", "--json", **home).stdout)
+    assert {one["agent"]: one["hits"] for one in as_json["sessions"]} == {"codex": 4, "gemini-cli": 28}
+    assert as_json["searched"] > 10
+    assert as_json["not_indexed"] == 0
     listed = json.loads(nbtools("trace", "--json", **home).stdout)
     assert {one["agent"] for one in listed} == BY_AGENT.keys() - {
         "inspect"

@@ -217,7 +217,7 @@ class SessionMatch:
     surroundings: str = field(repr=False)
 
     @property
-    def steps(self) -> int:
+    def hits(self) -> int:
         """The number of steps that contain the text."""
         return len(self.seqs)
 
@@ -266,7 +266,7 @@ class SessionMatches(Sequence[SessionMatch]):
 
     def __str__(self) -> str:
         """Returns in one line what was searched, and what was not."""
-        steps = sum(match.steps for match in self.matches)
+        steps = sum(match.hits for match in self.matches)
         parts = [
             f"{self.query!r} is in {counted(steps, 'step')} of {counted(len(self), 'session')}",
             f"{counted(self.searched, 'session')} searched: messages, arguments, outputs, names of files",

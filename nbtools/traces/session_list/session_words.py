@@ -15,6 +15,7 @@ from nbtools.traces.log_arguments import LATEST, LETTERS, is_pattern, path_exist
 from nbtools.traces.session_index.listing import SessionCatalog, SessionQuery
 from nbtools.traces.session_index.places import agent_named, agent_words, agents, known_agent
 from nbtools.traces.session_index.times import since_time
+from nbtools.traces.session_list.match_text import matches_text
 from nbtools.traces.session_list.session_messages import SessionFilter
 from nbtools.traces.session_list.session_text import sessions_text
 from nbtools.traces.session_list.view import SessionList, query_of, session_catalog
@@ -129,7 +130,11 @@ def _latest(words: Sequence[str], chosen: SessionFilter) -> str:
 
 
 def session_table(chosen: SessionFilter, rows: int = DEFAULT_ROWS, *, as_json: bool = False) -> str:
-    """Returns the selected sessions as a table of ``rows``, or as JSON; -1 for all of them."""
+    """Returns the selected sessions as a table of ``rows``, or as JSON; -1 for all of them.
+    With a text, those whose contents contain it.
+    """
+    if chosen.text:
+        return matches_text(chosen, rows, as_json=as_json)
     catalog = session_catalog()
     catalog.refresh()
     catalog.read_now(_READING)

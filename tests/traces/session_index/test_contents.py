@@ -340,7 +340,7 @@ def test_sessions_are_searched_from_python(home):
     assert match.log.agent == "claude-code"
     assert "func test" in match.excerpt.lower()
     assert len(match.excerpt) < 300
-    assert match.steps == len(match.seqs)
+    assert match.hits == len(match.seqs)
     explorer = nbtools.open_trace(match)
     row = explorer.lines.rows[explorer.step]
     assert row.seq == match.seq

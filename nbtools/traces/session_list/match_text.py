@@ -1,0 +1,82 @@
+"""Prints the sessions in which ``nbtools trace --search`` found a text."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+
+from nbtools.cards.hidden_characters import one_line
+from nbtools.core.message import counted
+from nbtools.traces.explorer.redaction import redacted
+from nbtools.traces.query.excerpts import snippet
+from nbtools.traces.session_index.content_search import SessionMatch, SessionMatches, matches_of
+from nbtools.traces.session_list.session_messages import SessionFilter
+from nbtools.traces.session_list.session_text import home_relative, session_row
+from nbtools.traces.session_list.view import query_of, session_catalog
+
+_INDEXING = 5.0
+"""Seconds in which the contents that are not in the index yet are added to it before it is searched."""
+_WHERE = "messages, arguments, outputs and names of files"
+_MAX_EXCERPT = 300
+
+
+def matches_text(chosen: SessionFilter, rows: int, *, as_json: bool = False) -> str:
+    """Returns the selected sessions whose contents contain the text of the filter, ``rows`` of them
+    (-1: all), and what was searched; as lines, or as JSON.
+    """
+    catalog = session_catalog()
+    catalog.refresh()
+    query = query_of(chosen.model_copy(update={"text": ""}))
+    found = matches_of(catalog, query, chosen.text, _INDEXING)
+    printed = found.matches if rows < 0 else found.matches[:rows]
+    return _json(found, printed) if as_json else "\n".join(_lines(found, printed))
+
+
+def _lines(found: SessionMatches, printed: tuple[SessionMatch, ...]) -> Iterator[str]:
+    now = time.time()
+    width = max((len(f"{match.hits:,}") for match in printed), default=1)
+    for match in printed:
+        row = session_row(match.log, now)
+        facts = " · ".join(filter(None, (row.agent, row.project, row.age)))
+        yield f"{match.hits:>{width},}  {row.title}  ({facts})"
+        yield f"{'':{width}}  {excerpt_of(match.surroundings, found.query)}"
+        yield f"{'':{width}}  {one_line(home_relative(match.source))}"
+    if printed:
+        yield ""
+    steps = counted(sum(match.hits for match in found), "step")
+    result = f"{steps} of {counted(len(found), 'session')} contain" if found else "No step contains"
+    yield f"{result} {one_line(found.query)!r}. Searched: {_WHERE} of {counted(found.searched, 'session')}."
+    more = len(found) - len(printed)
+    if more:
+        yield f"{counted(more, 'more session')}: --limit N or --all prints more."
+    if found.missing:
+        yield f"{counted(found.missing, 'session')} not searched, because not indexed yet: run it again."
+    if found.changed:
+        yield f"{counted(found.changed, 'session')} changed since the contents were indexed."
+    for path, why in found.problems.items():
+        yield f"Not searched completely: {one_line(home_relative(str(path)))} ({one_line(why)})."
+
+
+def excerpt_of(surroundings: str, query: str) -> str:
+    """Returns one line around the hit, without secrets."""
+    return one_line(snippet(redacted(surroundings), query), _MAX_EXCERPT)
+
+
+def _json(found: SessionMatches, printed: tuple[SessionMatch, ...]) -> str:
+    result = {
+        "search": found.query,
+        "searched": found.searched,
+        "not_indexed": found.missing,
+        "changed": found.changed,
+        "problems": {str(path): why for path, why in found.problems.items()},
+        "sessions": [
+            {
+                **match.log.as_json(),
+                "hits": match.hits,
+                "excerpt": excerpt_of(match.surroundings, found.query),
+            }
+            for match in printed
+        ],
+    }
+    return json.dumps(result, indent=2)
