@@ -16,16 +16,27 @@ export interface LogParams {
   readonly step: string;
 }
 
-/** The agreement with another reviewer on ``items`` verdicts; ``kappa`` is Cohen's κ, if it is defined. */
+/** Asks to open a session of the queue: the one with this ``id``, else the next unreviewed one after ``after``, or the first one if it is empty. */
+export interface NextReviewParams {
+  readonly explorer: string;
+  readonly id: string;
+  readonly after: string;
+}
+
+/** The agreement with another reviewer on ``items`` verdicts; ``kappa`` is Cohen's κ, if it is defined, ``low`` and ``high`` are the limits of its 95 % interval, if there is one. */
 export interface ReviewAgreement {
   readonly reviewer: string;
   readonly items: number;
   readonly kappa: number | null;
+  readonly low: number | null;
+  readonly high: number | null;
 }
 export const parseReviewAgreement: parse.Parser<ReviewAgreement> = parse.record<ReviewAgreement>({
   reviewer: parse.text,
   items: parse.number,
   kappa: parse.otherwise(parse.nullable(parse.number), null),
+  low: parse.otherwise(parse.nullable(parse.number), null),
+  high: parse.otherwise(parse.nullable(parse.number), null),
 });
 
 /** A code of the code book. */
@@ -38,6 +49,30 @@ export const parseReviewCode: parse.Parser<ReviewCode> = parse.record<ReviewCode
   name: parse.text,
   key: parse.otherwise(parse.text, ''),
   description: parse.otherwise(parse.text, ''),
+});
+
+/** Makes these sessions the queue, in this order, or a ``sample`` of them; none ends the review. */
+export interface ReviewSessionsParams {
+  readonly explorer: string;
+  readonly ids: readonly string[];
+  readonly sample: number | null;
+  readonly seed: number;
+}
+
+/** The agreement of the reviewer with another one on ``items`` sessions of the queue: Cohen's κ, if it is defined, and the limits of its 95 % interval, if there is one. */
+export interface ReviewerAgreement {
+  readonly reviewer: string;
+  readonly items: number;
+  readonly kappa: number | null;
+  readonly low: number | null;
+  readonly high: number | null;
+}
+export const parseReviewerAgreement: parse.Parser<ReviewerAgreement> = parse.record<ReviewerAgreement>({
+  reviewer: parse.text,
+  items: parse.number,
+  kappa: parse.otherwise(parse.nullable(parse.number), null),
+  low: parse.otherwise(parse.nullable(parse.number), null),
+  high: parse.otherwise(parse.nullable(parse.number), null),
 });
 
 /** A filter with a name: the steps that match the text and have one of the chips of each facet.
@@ -55,6 +90,28 @@ export const parseSavedFilter: parse.Parser<SavedFilter> = parse.record<SavedFil
   chips: parse.otherwise(parse.list(parse.text), []),
   order: parse.otherwise(parse.oneOf('', 'tokens', 'duration'), ''),
 });
+
+/** The verdicts on the session with this key: the reviewer's own one, if there is one, and those of others with their names, as far as they are not hidden. */
+export interface SessionVerdicts {
+  readonly key: number;
+  readonly mine: string;
+  readonly others: string;
+  readonly disagree: boolean;
+}
+export const parseSessionVerdicts: parse.Parser<SessionVerdicts> = parse.record<SessionVerdicts>({
+  key: parse.number,
+  mine: parse.otherwise(parse.text, ''),
+  others: parse.otherwise(parse.text, ''),
+  disagree: parse.otherwise(parse.flag, false),
+});
+
+/** Asks for the verdicts on listed sessions, unless they are still those of ``version``; first sets the reviewer's name and whether the reader is blind, where they are not None. */
+export interface SessionReviewsParams {
+  readonly explorer: string;
+  readonly version: string;
+  readonly reviewer: string | null;
+  readonly blind: boolean | null;
+}
 
 /** One bar, for the lines ``first`` … ``last`` of the log.
 
@@ -408,6 +465,32 @@ export interface SavedFiltersParams {
   readonly filter: SavedFilter | null;
 }
 
+/** The verdicts on listed sessions, and the queue: the ``keys`` of its sessions, of which ``done`` have a verdict of the reviewer. ``gone`` sessions of the queue are no longer there.
+
+``changed`` is False, and nothing but the ``version`` counts, where the page has this version already. */
+export interface SessionReviews {
+  readonly version: string;
+  readonly changed: boolean;
+  readonly reviewer: string;
+  readonly blind: boolean;
+  readonly verdicts: readonly SessionVerdicts[];
+  readonly keys: readonly number[];
+  readonly done: number;
+  readonly gone: number;
+  readonly agreements: readonly ReviewerAgreement[];
+}
+export const parseSessionReviews: parse.Parser<SessionReviews> = parse.record<SessionReviews>({
+  version: parse.text,
+  changed: parse.otherwise(parse.flag, true),
+  reviewer: parse.otherwise(parse.text, ''),
+  blind: parse.otherwise(parse.flag, false),
+  verdicts: parse.otherwise(parse.list(parseSessionVerdicts), []),
+  keys: parse.otherwise(parse.list(parse.number), []),
+  done: parse.otherwise(parse.number, 0),
+  gone: parse.otherwise(parse.number, 0),
+  agreements: parse.otherwise(parse.list(parseReviewerAgreement), []),
+});
+
 /** An overview: ``lanes`` rows of bars with ``names``. ``note`` says why there are none, or not all. */
 export interface TraceStrip {
   readonly mode: 'time' | 'tokens';
@@ -508,7 +591,7 @@ export const parseTraceView: parse.Parser<TraceView> = parse.record<TraceView>({
 
 /** The review of the log. ``labels`` are the latest of the ``records`` in force.
 
-``done`` of ``total`` steps or sessions have a verdict of the reviewer; ``following`` is the line of the next one without, None if there is none. ``message`` says what was done. ``complete`` is False while signals are still looked for. Lines are those of ``version`` of the log. */
+``done`` of ``total`` steps or sessions have a verdict of the reviewer; ``following`` is the line of the next one without, None if there is none. ``message`` says what was done. ``complete`` is False while signals are still looked for. ``judged``: the reviewer has given a verdict on each session of the log. ``hidden``: the reader is blind, and what others wrote is left out. Lines are those of ``version`` of the log. */
 export interface TraceReview {
   readonly reviewer: string;
   readonly codes: readonly ReviewCode[];
@@ -519,6 +602,8 @@ export interface TraceReview {
   readonly done: number;
   readonly total: number;
   readonly sessions: boolean;
+  readonly judged: boolean;
+  readonly hidden: boolean;
   readonly following: number | null;
   readonly message: string;
   readonly complete: boolean;
@@ -534,6 +619,8 @@ export const parseTraceReview: parse.Parser<TraceReview> = parse.record<TraceRev
   done: parse.otherwise(parse.number, 0),
   total: parse.otherwise(parse.number, 0),
   sessions: parse.otherwise(parse.flag, false),
+  judged: parse.otherwise(parse.flag, false),
+  hidden: parse.otherwise(parse.flag, false),
   following: parse.otherwise(parse.nullable(parse.number), null),
   message: parse.otherwise(parse.text, ''),
   complete: parse.otherwise(parse.flag, true),
@@ -632,6 +719,20 @@ export interface TraceFacets {
 export const parseTraceFacets: parse.Parser<TraceFacets> = parse.record<TraceFacets>({
   version: parse.number,
   facets: parse.list(parseTraceFacetRows),
+});
+
+/** The view of a session that was opened to be reviewed, with its id in the list and the reviewer's name; None if no session is left. ``skipped`` says why others before it could not be opened. */
+export interface ReviewedLog {
+  readonly view: TraceView | null;
+  readonly session: string;
+  readonly reviewer: string;
+  readonly skipped: readonly string[];
+}
+export const parseReviewedLog: parse.Parser<ReviewedLog> = parse.record<ReviewedLog>({
+  view: parse.otherwise(parse.nullable(parseTraceView), null),
+  session: parse.otherwise(parse.text, ''),
+  reviewer: parse.otherwise(parse.text, ''),
+  skipped: parse.otherwise(parse.list(parse.text), []),
 });
 
 /** The changes of a log. ``view`` is None if there are none.
@@ -742,7 +843,10 @@ export const LOG_METHODS = {
 };
 
 export const SESSION_METHODS = {
+  'sessions.next': parseReviewedLog,
   'sessions.open': parseOpenedLogs,
+  'sessions.review': parseSessionReviews,
+  'sessions.reviews': parseSessionReviews,
   'sessions.rows': parseSessionRows,
   'sessions.search': parseFoundSessions,
 };

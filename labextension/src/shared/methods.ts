@@ -3,7 +3,7 @@
 import type { AnswerMessage } from '../approval/model.js';
 import type { ActParams, CancelParams, NotebookAnswer, ShowParams } from '../cards/model.js';
 import type { BaselineParams, CompareWithParams, ComparedOutcomes, ComparedRows, ComparedRowsParams, ComparisonView, OpenRunParams, OutcomesParams } from '../comparison/model.js';
-import type { LogParams, OpenedLogs, SavedFilters, SavedFiltersParams, TraceCell, TraceChanges, TraceExcerpts, TraceExcerptsParams, TraceExplorerParams, TraceExport, TraceFacets, TraceFileParams, TraceFollowParams, TraceHits, TraceLineParams, TraceOpened, TraceRaw, TraceReview, TraceReviewParams, TraceRows, TraceRowsParams, TraceSearchParams, TraceShare, TraceShareParams, TraceStrip, TraceStripParams, TraceTokens, TraceUpdate, TraceUsage, TraceUsageParams, TraceVersionParams } from '../explorer/model.js';
+import type { LogParams, NextReviewParams, OpenedLogs, ReviewSessionsParams, ReviewedLog, SavedFilters, SavedFiltersParams, SessionReviews, SessionReviewsParams, TraceCell, TraceChanges, TraceExcerpts, TraceExcerptsParams, TraceExplorerParams, TraceExport, TraceFacets, TraceFileParams, TraceFollowParams, TraceHits, TraceLineParams, TraceOpened, TraceRaw, TraceReview, TraceReviewParams, TraceRows, TraceRowsParams, TraceSearchParams, TraceShare, TraceShareParams, TraceStrip, TraceStripParams, TraceTokens, TraceUpdate, TraceUsage, TraceUsageParams, TraceVersionParams } from '../explorer/model.js';
 import type { CheckParams, CheckedCall, FormParams, FormTools, RulesCell, RulesParams, ToolForm } from '../lab/model.js';
 import type { CallParams, ConfirmParams, GrantParams, ModeParams, SeenParams, ServerParams, StateOutcome, UndoParams } from '../panel/model.js';
 import type { FoundSessions, OpenSessionsParams, SearchSessionsParams, SessionRows, SessionRowsParams } from '../sessions/model.js';
@@ -41,7 +41,10 @@ export interface Methods {
   'panel.start': { readonly params: Readonly<Record<string, never>>; readonly result: StateOutcome };
   'panel.stop': { readonly params: CallParams; readonly result: StateOutcome };
   'panel.undo': { readonly params: UndoParams; readonly result: StateOutcome };
+  'sessions.next': { readonly params: NextReviewParams; readonly result: ReviewedLog };
   'sessions.open': { readonly params: OpenSessionsParams; readonly result: OpenedLogs };
+  'sessions.review': { readonly params: ReviewSessionsParams; readonly result: SessionReviews };
+  'sessions.reviews': { readonly params: SessionReviewsParams; readonly result: SessionReviews };
   'sessions.rows': { readonly params: SessionRowsParams; readonly result: SessionRows & Buffers };
   'sessions.search': { readonly params: SearchSessionsParams; readonly result: FoundSessions };
   'state.follow': { readonly params: Readonly<Record<string, never>>; readonly result: undefined };

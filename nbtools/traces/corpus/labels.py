@@ -13,8 +13,8 @@ from nbtools.core.errors import TraceError
 from nbtools.traces.optional_libraries import import_library
 from nbtools.traces.query.sql import Database
 from nbtools.traces.query.tables import arrow_without_texts
-from nbtools.traces.reviews.records import Label, Record
-from nbtools.traces.reviews.review import Review, in_force
+from nbtools.traces.reviews.records import Label, Record, in_force
+from nbtools.traces.reviews.review import Review
 from nbtools.traces.reviews.store import FILE_NAME, LabelFile, append_records
 from nbtools.traces.trace import load
 

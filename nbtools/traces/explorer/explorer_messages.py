@@ -164,6 +164,17 @@ class OpenedLogs(Wire):
     sessions: SessionsView | None = None
 
 
+class ReviewedLog(Wire):
+    """The view of a session that was opened to be reviewed, with its id in the list and the reviewer's name;
+    None if no session is left.  ``skipped`` says why others before it could not be opened.
+    """
+
+    view: TraceView | None = None
+    session: str = ""
+    reviewer: str = ""
+    skipped: tuple[str, ...] = ()
+
+
 class LogParams(Wire):
     """Asks a kernel of log tabs to open one log, or to compare several; none: for the list of all sessions.
 

@@ -7,9 +7,12 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from typing import Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from nbtools.traces.model import Call, SampleResult, Session
+
+if TYPE_CHECKING:
+    from nbtools.traces.session_index.listing import LoggedSession
 
 T = TypeVar("T")
 Order: TypeAlias = Literal["random", "stratified", "recorded"]
@@ -60,3 +63,15 @@ def outcome_of(session: Session, calls: Iterable[Call]) -> str:
         if call.live and call.level == "model" and call.answered and (last is None or call.seq > last.seq):
             last = call
     return last.status if last else ""
+
+
+def sampled(logs: Iterable[LoggedSession], count: int, seed: int = 0) -> list[LoggedSession]:
+    """Returns ``count`` of the sessions, in turn from each combination of agent and outcome (whether a call
+    failed), and within these at random. The same sessions and seed always give the same sample.
+    """
+    in_order = sorted(logs, key=lambda one: str(one.path))
+    return ordered(in_order, "stratified", seed, _stratum)[: max(count, 0)]
+
+
+def _stratum(session: LoggedSession) -> tuple[str, bool | None]:
+    return session.agent, None if session.failed_calls is None else session.failed_calls > 0

@@ -4,6 +4,7 @@ and the anchors that find their place again.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct
@@ -157,3 +158,38 @@ class SessionStart(Struct, frozen=True):
 
     session: str
     hashes: tuple[str, ...]
+
+
+def in_force(records: Iterable[Record]) -> list[Record]:
+    """Returns the records without those that were withdrawn or replaced:
+    the last verdict of a reviewer on a place, a note's last code.
+    """
+    listed = list(records)
+    withdrawn = {record.about for record in listed if record.kind == "withdrawn"}
+    last: dict[tuple[object, ...], Record] = {}
+    for record in listed:
+        if (
+            record.kind == "withdrawn"
+            or record.id in withdrawn
+            or (record.kind == "code" and record.about in withdrawn)
+        ):
+            continue
+        key: tuple[object, ...] = (record.id,)
+        if record.kind == "verdict":
+            key = ("verdict", record.reviewer, _replaced_by(record.target))
+        elif record.kind == "code":
+            key = ("code", record.about)
+        last.pop(key, None)
+        last[key] = record
+    return list(last.values())
+
+
+def _replaced_by(target: Target) -> tuple[object, ...]:
+    """Returns what two verdicts on the same place have in common,
+    however much the session has grown between them.
+    """
+    steps = tuple(
+        (one.kind, one.id, one.part, one.record, one.before) for one in (target.first, target.last) if one
+    )
+    # Logs of different runs may give their sessions the same id, so how a session begins tells them apart.
+    return target.format, target.session, steps or target.start, target.span

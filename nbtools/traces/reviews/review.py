@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
-import os
 import time
 import uuid
 from collections import defaultdict
@@ -17,7 +15,17 @@ from nbtools.traces.model import Call, Event, Session
 from nbtools.traces.reviews.anchors import Anchors, Found, Step
 from nbtools.traces.reviews.code_book import CodeBook, load_code_book
 from nbtools.traces.reviews.queue import Order, ordered, outcome_of
-from nbtools.traces.reviews.records import VERDICTS, Kind, Label, Record, ReviewRow, Signal, Target
+from nbtools.traces.reviews.records import (
+    VERDICTS,
+    Kind,
+    Label,
+    Record,
+    ReviewRow,
+    Signal,
+    Target,
+    in_force,
+)
+from nbtools.traces.reviews.review_settings import default_reviewer
 from nbtools.traces.reviews.signals import signals_of
 from nbtools.traces.reviews.statistics import Agreement, Rate, agreement_of, rate_of
 from nbtools.traces.reviews.store import LabelFile
@@ -436,38 +444,6 @@ def new_record(kind: Kind, target: Target, value: str, reviewer: str, about: str
     )
 
 
-def default_reviewer() -> str:
-    """Returns ``$NBTOOLS_REVIEWER``, else the name of the user."""
-    try:
-        return (os.environ.get("NBTOOLS_REVIEWER") or getpass.getuser())[:200]
-    except (OSError, KeyError):  # no such user, as in some containers
-        return "anonymous"
-
-
-def in_force(records: Iterable[Record]) -> list[Record]:
-    """Returns the records without those that were withdrawn or replaced:
-    the last verdict of a reviewer on a place, a note's last code.
-    """
-    listed = list(records)
-    withdrawn = {record.about for record in listed if record.kind == "withdrawn"}
-    last: dict[tuple[object, ...], Record] = {}
-    for record in listed:
-        if (
-            record.kind == "withdrawn"
-            or record.id in withdrawn
-            or (record.kind == "code" and record.about in withdrawn)
-        ):
-            continue
-        key: tuple[object, ...] = (record.id,)
-        if record.kind == "verdict":
-            key = ("verdict", record.reviewer, _replaced_by(record.target))
-        elif record.kind == "code":
-            key = ("code", record.about)
-        last.pop(key, None)
-        last[key] = record
-    return list(last.values())
-
-
 def _last_verdicts(labels: Iterable[Label]) -> tuple[Label, ...]:
     """Removes verdicts that were replaced: a copy of a log under another name has the same places."""
     last: dict[tuple[object, ...], Label] = {}
@@ -482,17 +458,6 @@ def _last_verdicts(labels: Iterable[Label]) -> tuple[Label, ...]:
 def place_of(label: Label) -> Place:
     """Returns what a label is about."""
     return label.source, label.session, label.seq, label.last_seq
-
-
-def _replaced_by(target: Target) -> tuple[object, ...]:
-    """Returns what two verdicts on the same place have in common,
-    however much the session has grown between them.
-    """
-    steps = tuple(
-        (one.kind, one.id, one.part, one.record, one.before) for one in (target.first, target.last) if one
-    )
-    # Logs of different runs may give their sessions the same id, so how a session begins tells them apart.
-    return target.format, target.session, steps or target.start, target.span
 
 
 def _checked_range(first: ReviewRow, last: ReviewRow) -> tuple[Step, Step]:

@@ -12,12 +12,18 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from nbtools.core.errors import TraceError
-from nbtools.traces.reviews.queue import ordered
+from nbtools.traces.reviews.queue import sampled
 from nbtools.traces.reviews.records import Label
-from nbtools.traces.reviews.review import default_reviewer
 from nbtools.traces.reviews.review import review as review_of
-from nbtools.traces.reviews.session_verdicts import IndexedLog, LogVerdicts, verdicts_of
-from nbtools.traces.reviews.statistics import Agreement, agreement_of
+from nbtools.traces.reviews.review_settings import default_reviewer
+from nbtools.traces.reviews.session_verdicts import (
+    IndexedLog,
+    LogVerdicts,
+    SeenVerdicts,
+    agreement_on,
+    verdicts_of,
+)
+from nbtools.traces.reviews.statistics import Agreement
 from nbtools.traces.reviews.store import LabelFile
 from nbtools.traces.session_index.figures import read_figures
 from nbtools.traces.session_index.head import read_head
@@ -31,25 +37,34 @@ Log: TypeAlias = LoggedSession | str | Path
 
 
 class ReviewedSession(Struct, frozen=True):
-    """A session of a set. ``mine`` is the reviewer's verdict, empty if there is none, ``others`` are those of
-    the others by name; ``mixed`` stands for several verdicts on the sessions of one log.
-
-    ``hidden``: the set is blind, and so the others' verdicts are not in ``others`` yet.
-    """
+    """A session of a set, with the verdicts on it as the reviewer sees them (``SeenVerdicts``)."""
 
     session: LoggedSession
-    mine: str = ""
-    others: Mapping[str, str] = {}
-    disagree: bool = False
-    hidden: bool = False
+    verdicts: SeenVerdicts
+
+    @property
+    def mine(self) -> str:
+        return self.verdicts.mine
+
+    @property
+    def others(self) -> Mapping[str, str]:
+        return self.verdicts.others
+
+    @property
+    def disagree(self) -> bool:
+        return self.verdicts.disagree
+
+    @property
+    def hidden(self) -> bool:
+        return self.verdicts.hidden
 
 
 class ReviewSet:
     """The sessions to review, in the order in which they are reviewed, by ``reviewer``.
 
-    Verdicts come from ``file``, by default the person's own label file, each time anew. ``blind`` hides those
-    of others on a session until the reviewer has given one. ``starts`` say how the sessions of logs that are
-    not in the index begin, by the logs' ids (``decode_starts``).
+    Verdicts come from ``file``, by default the person's own label file, as they are when they are asked for.
+    ``blind`` hides those of others on a session until the reviewer has given one. ``starts`` say how the
+    sessions of logs that are not in the index begin, by the logs' ids (``decode_starts``).
     """
 
     def __init__(
@@ -71,7 +86,10 @@ class ReviewSet:
     def rows(self) -> list[ReviewedSession]:
         """The sessions with their verdicts. Raises ``TraceError`` where the label file cannot be read."""
         pairs = zip(self.sessions, self._verdicts(), strict=True)
-        return [reviewed(session, found, self.reviewer, blind=self.blind) for session, found in pairs]
+        return [
+            ReviewedSession(session, found.seen_by(self.reviewer, blind=self.blind))
+            for session, found in pairs
+        ]
 
     @property
     def unreviewed(self) -> list[LoggedSession]:
@@ -108,14 +126,8 @@ class ReviewSet:
         """Returns how far two reviewers agree, with Cohen's κ and its confidence interval, on the sessions on
         which both gave a verdict. Where the set is blind, only sessions count that the reviewer has judged.
         """
-        pairs = (
-            (verdicts[a], verdicts[b])
-            for log in self._verdicts()
-            if not self.blind or log.of(self.reviewer)
-            for verdicts in log.by_session.values()
-            if a in verdicts and b in verdicts
-        )
-        return agreement_of(a, b, pairs, confidence)
+        logs = (log for log in self._verdicts() if not self.blind or log.of(self.reviewer))
+        return agreement_on(logs, a, b, confidence)
 
     def agreements(self, confidence: float = 0.95) -> list[Agreement]:
         """Returns the agreement of each two reviewers who judged the same sessions; the reviewer's own first.
@@ -145,33 +157,6 @@ class ReviewSet:
             return {**index.starts(one.id for one in self.sessions), **self._other_starts}
         finally:
             index.close()
-
-
-def reviewed(session: LoggedSession, found: LogVerdicts, reviewer: str, *, blind: bool) -> ReviewedSession:
-    """Returns a session with the verdicts as a reviewer sees them."""
-    mine = found.of(reviewer)
-    hidden = blind and not mine
-    names = () if hidden else (name for name in found.reviewers if name != reviewer)
-    others = {name: _verdict_of(found, name) for name in names}
-    return ReviewedSession(session, mine, others, found.disagree and not hidden, hidden)
-
-
-def _verdict_of(found: LogVerdicts, reviewer: str) -> str:
-    """Returns a reviewer's verdict, also where it is only about some of the sessions of a log."""
-    values = set(found.values(reviewer))
-    return next(iter(values)) if len(values) == 1 else "mixed"
-
-
-def sampled(logs: Iterable[LoggedSession], count: int, seed: int = 0) -> list[LoggedSession]:
-    """Returns ``count`` of the sessions, in turn from each combination of agent and outcome (whether a call
-    failed), and within these at random. The same sessions and seed always give the same sample.
-    """
-    in_order = sorted(logs, key=lambda one: str(one.path))
-    return ordered(in_order, "stratified", seed, _stratum)[: max(count, 0)]
-
-
-def _stratum(session: LoggedSession) -> tuple[str, bool | None]:
-    return session.agent, None if session.failed_calls is None else session.failed_calls > 0
 
 
 def review_set(

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TypeAlias
 
 import msgspec
 
 from nbtools.traces.reviews.record_hashes import decode_starts
-from nbtools.traces.reviews.records import Record
-from nbtools.traces.reviews.review import in_force
+from nbtools.traces.reviews.records import Record, in_force
+from nbtools.traces.reviews.statistics import Agreement, agreement_of
 
 _Numbered: TypeAlias = tuple[int, Record]
 """A record in force, with its position among them."""
@@ -27,21 +28,32 @@ class IndexedLog(msgspec.Struct, frozen=True):
     starts: str = ""
 
 
+class SeenVerdicts(msgspec.Struct, frozen=True):
+    """The verdicts on a log as a reviewer sees them: ``mine`` is empty if there is none yet, ``others`` are
+    those of the others by name; ``mixed`` stands for several verdicts on the sessions of one log.
+
+    ``hidden``: the reader is blind, and so the others' verdicts are not in ``others`` yet.
+    """
+
+    mine: str = ""
+    others: Mapping[str, str] = MappingProxyType({})
+    disagree: bool = False
+    hidden: bool = False
+
+
 class LogVerdicts(msgspec.Struct, frozen=True):
     """The verdicts on the sessions of one log: for each session's id, the value by reviewer.
 
     ``sessions`` is their number, an evaluation has many; None until the log was read as a whole.
     """
 
-    by_session: Mapping[str, Mapping[str, str]] = {}
+    by_session: Mapping[str, Mapping[str, str]] = MappingProxyType({})
     sessions: int | None = None
 
     def of(self, reviewer: str) -> str:
         """Returns the reviewer's verdict; ``mixed`` for several; empty where a session has none."""
         values = self.values(reviewer)
-        if not values or len(values) < (self.sessions or 1):
-            return ""
-        return next(iter(values)) if len(set(values)) == 1 else "mixed"
+        return _common(values) if len(values) >= (self.sessions or 1) else ""
 
     def values(self, reviewer: str) -> list[str]:
         """Returns the reviewer's verdicts, one for each session that has one."""
@@ -52,10 +64,20 @@ class LogVerdicts(msgspec.Struct, frozen=True):
         """The names of those who gave a verdict."""
         return list(dict.fromkeys(name for verdicts in self.by_session.values() for name in verdicts))
 
-    @property
-    def disagree(self) -> bool:
-        """Whether two reviewers gave a session different verdicts."""
-        return any(len(set(verdicts.values())) > 1 for verdicts in self.by_session.values())
+    def seen_by(self, reviewer: str, *, blind: bool) -> SeenVerdicts:
+        """Returns the verdicts as a reviewer sees them, who, if ``blind``, sees those of others after the own
+        one. A verdict of another counts also where it is only about some of the sessions of a log.
+        """
+        mine = self.of(reviewer)
+        if blind and not mine:
+            return SeenVerdicts(hidden=True)
+        others = {name: _common(self.values(name)) for name in self.reviewers if name != reviewer}
+        disagree = any(len(set(verdicts.values())) > 1 for verdicts in self.by_session.values())
+        return SeenVerdicts(mine, others, disagree)
+
+
+def _common(values: Sequence[str]) -> str:
+    return values[0] if len(set(values)) == 1 else "mixed"
 
 
 def verdicts_of(records: Iterable[Record], logs: Sequence[IndexedLog]) -> list[LogVerdicts]:
@@ -96,3 +118,19 @@ def _verdicts_on(
     for _, (session, record) in sorted(session_of.items()):  # the last one written counts
         by_session[session][record.reviewer] = record.value
     return LogVerdicts(by_session, len(starts) if log.starts else None)
+
+
+def agreement_on(
+    logs: Iterable[LogVerdicts],
+    a: str,
+    b: str,
+    confidence: float = 0.95,
+) -> Agreement:
+    """Returns how far two reviewers agree on the sessions on which both gave a verdict."""
+    pairs = (
+        (verdicts[a], verdicts[b])
+        for log in logs
+        for verdicts in log.by_session.values()
+        if a in verdicts and b in verdicts
+    )
+    return agreement_of(a, b, pairs, confidence)

@@ -375,6 +375,15 @@ class SessionCatalog:
         query = f"SELECT project FROM logs WHERE {_LISTED} AND project <> '' {order}"  # noqa: S608 - constants
         return [project for (project,) in self.index.read(query, {"found": self.found.numbers})]
 
+    def starts(self) -> list[tuple[str, Path, str, str]]:
+        """Returns id, path and format of each listed log, and how its sessions begin (``decode_starts``)."""
+        where, values = self._where(SessionQuery())
+        rows = self.index.read(
+            f"SELECT number, path, format, starts FROM logs WHERE {where}",  # noqa: S608 - as above
+            values,
+        )
+        return [(f"{number:014x}", Path(os.fsdecode(path)), *others) for number, path, *others in rows]
+
     def path_of(self, id: str) -> Path:  # noqa: A002 - the field's name
         """Returns the path of a log that was listed. Raises ``TraceError`` for another id."""
         path = next((path for path in self.found.logs if f"{number_of(path):014x}" == id), None)

@@ -61,6 +61,11 @@ class SessionChanges:
                 changed.append(row)
             return changed, self._version
 
+    @property
+    def version(self) -> int:
+        """The version of the last change."""
+        return self._version
+
     def keys(self, identities: Sequence[str]) -> tuple[int, ...]:
         """Returns the keys of the sessions with these ids that are listed."""
         with self._lock:

@@ -90,3 +90,74 @@ class OpenSessionsParams(Wire):
 
     explorer: str
     ids: tuple[SessionId, ...] = Field(min_length=1, max_length=20)
+
+
+class SessionReviewsParams(Wire):
+    """Asks for the verdicts on listed sessions, unless they are still those of ``version``; first sets the
+    reviewer's name and whether the reader is blind, where they are not None.
+    """
+
+    explorer: str
+    version: str = Field("", max_length=100)
+    reviewer: str | None = Field(None, max_length=200)
+    blind: bool | None = None
+
+
+class SessionVerdicts(Wire):
+    """The verdicts on the session with this key: the reviewer's own one, if there is one, and those of others
+    with their names, as far as they are not hidden.
+    """
+
+    key: int
+    mine: str = ""
+    others: str = ""
+    disagree: bool = False
+
+
+class ReviewerAgreement(Wire):
+    """The agreement of the reviewer with another one on ``items`` sessions of the queue: Cohen's κ, if it is
+    defined, and the limits of its 95 % interval, if there is one.
+    """
+
+    reviewer: str
+    items: int
+    kappa: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+class SessionReviews(Wire):
+    """The verdicts on listed sessions, and the queue: the ``keys`` of its sessions, of which ``done`` have a
+    verdict of the reviewer.  ``gone`` sessions of the queue are no longer there.
+
+    ``changed`` is False, and nothing but the ``version`` counts, where the page has this version already.
+    """
+
+    version: str
+    changed: bool = True
+    reviewer: str = ""
+    blind: bool = False
+    verdicts: tuple[SessionVerdicts, ...] = ()
+    keys: tuple[int, ...] = ()
+    done: int = 0
+    gone: int = 0
+    agreements: tuple[ReviewerAgreement, ...] = ()
+
+
+class ReviewSessionsParams(Wire):
+    """Makes these sessions the queue, in this order, or a ``sample`` of them; none ends the review."""
+
+    explorer: str
+    ids: tuple[SessionId, ...] = Field(max_length=100_000)
+    sample: int | None = Field(None, ge=1, le=5_000)
+    seed: int = Field(0, ge=0, lt=2**31)
+
+
+class NextReviewParams(Wire):
+    """Asks to open a session of the queue: the one with this ``id``, else the next unreviewed one after
+    ``after``, or the first one if it is empty.
+    """
+
+    explorer: str
+    id: str = Field("", max_length=40)
+    after: str = Field("", max_length=40)

@@ -11,17 +11,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nbtools.core.methods import method
-from nbtools.traces.explorer.explorer_messages import OpenedLogs
+from nbtools.traces.explorer.explorer_messages import OpenedLogs, ReviewedLog
+from nbtools.traces.explorer.explorer_view import TraceView
 from nbtools.traces.explorer.notebook_services import connect_page, widget_of
 from nbtools.traces.explorer.registry import EXPLORERS
 from nbtools.traces.session_index.listing import LoggedSession, SessionCatalog, SessionQuery
+from nbtools.traces.session_list.review_queue import ReviewQueue
 from nbtools.traces.session_list.rows import SessionChanges, session_block
 from nbtools.traces.session_list.session_messages import (
     SESSIONS_MIME,
     FoundSessions,
+    NextReviewParams,
     OpenSessionsParams,
+    ReviewSessionsParams,
     SearchSessionsParams,
     SessionFilter,
+    SessionReviews,
+    SessionReviewsParams,
     SessionRows,
     SessionRowsParams,
     SessionsView,
@@ -69,6 +75,7 @@ class SessionList:
         self._rows = rows
         self._catalog = session_catalog()
         self._changes = _changes_of(self._catalog)
+        self._queue = ReviewQueue(self._catalog, self._changes)
 
     @property
     def sessions(self) -> list[LoggedSession]:
@@ -109,6 +116,21 @@ class SessionList:
     @method("sessions.open")
     def open(self, params: OpenSessionsParams) -> OpenedLogs:
         return open_sessions(params.ids)
+
+    @method("sessions.reviews")
+    def reviews(self, params: SessionReviewsParams) -> SessionReviews:
+        """Returns the verdicts on the sessions, and the queue."""
+        return self._queue.read(params)
+
+    @method("sessions.review")
+    def review(self, params: ReviewSessionsParams) -> SessionReviews:
+        """Begins or ends the review of several sessions."""
+        return self._queue.begin(params)
+
+    @method("sessions.next")
+    def next(self, params: NextReviewParams) -> ReviewedLog:
+        """Opens the next session to review."""
+        return self._queue.open(params, lambda one: _opened(listed_log(one)))
 
     def view(self) -> SessionsView:
         """Returns the initial view, after a first look at the folders."""
@@ -183,19 +205,24 @@ def list_sessions() -> OpenedLogs:
     return OpenedLogs(sessions=sessions.view())
 
 
+def _opened(path: Path) -> TraceView:
+    """Opens a log in an explorer. Raises ``TraceError``."""
+    from nbtools.traces.explorer.explorer import (  # noqa: PLC0415 - log readers are loaded on first use
+        open_trace,
+    )
+
+    explorer = open_trace(path)
+    EXPLORERS.add(explorer)
+    return explorer.view()
+
+
 def open_sessions(ids: Sequence[str], first: Trace | None = None) -> OpenedLogs:
     """Opens one listed session, or compares several; ``first`` is compared with them.
     Raises ``TraceError``.
     """
     paths = [listed_log(one) for one in ids]
     if len(paths) == 1 and first is None:
-        from nbtools.traces.explorer.explorer import (  # noqa: PLC0415 - log readers are loaded on first use
-            open_trace,
-        )
-
-        explorer = open_trace(paths[0])
-        EXPLORERS.add(explorer)
-        return OpenedLogs(view=explorer.view())
+        return OpenedLogs(view=_opened(paths[0]))
     from nbtools.traces.comparison.comparison import compare  # noqa: PLC0415 - as above
     from nbtools.traces.comparison.view import ComparisonDisplay  # noqa: PLC0415 - as above
 

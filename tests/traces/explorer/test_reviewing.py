@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ from nbtools.traces import load, load_many
 from nbtools.traces.explorer.explorer import Explorer
 from nbtools.traces.explorer.reviewing.review_messages import TraceReview, TraceReviewParams
 from nbtools.traces.explorer.saved_filters import SavedFilter
+from nbtools.traces.model import Session
 from nbtools.traces.reviews.review import review
+from nbtools.traces.reviews.review_settings import change_review_settings
 from tests.traces.explorer.asking import answered
 from tests.traces.explorer.asking import ask as ask_page
 from tests.traces.explorer.samples import LOGS, sample
@@ -66,11 +69,70 @@ def test_a_step_a_range_and_the_session(explorer: Explorer) -> None:
 def test_a_label_is_switched(explorer: Explorer) -> None:
     assert marks(ask(explorer, "label", 1, value="loop")) == [(1, "label", "loop")]
     assert marks(ask(explorer, "label", 2, value="loop", reviewer="ben")) == [
-        (1, "label", "loop"),
+        (1, "label", "loop · ana"),
         (2, "label", "loop"),
     ]
-    assert marks(ask(explorer, "label", 1, value="loop")) == [(2, "label", "loop")]
+    assert marks(ask(explorer, "label", 1, value="loop")) == [(2, "label", "loop · ben")]
     assert [one.mine for one in ask(explorer, "read").labels] == [False]
+
+
+def test_marks_of_others_have_their_names(explorer: Explorer) -> None:
+    ask(explorer, "verdict", 1, value="fail", reviewer="ben\n\u202e" + "x" * 40)
+    ask(explorer, "note", 1, value="Why?", reviewer="cy")
+    assert marks(ask(explorer, "verdict", 1, value="pass")) == [
+        (1, "fail", marks(ask(explorer, "read"))[0][2]),
+        (1, "note", "note · cy"),
+        (1, "pass", "pass"),
+    ]
+    first = marks(ask(explorer, "read"))[0][2]
+    assert first.startswith("fail · ben")
+    assert "\u202e" not in first
+    assert len(first) < 40
+
+
+def test_a_blind_reader_sees_nothing_of_others_before_the_own_verdict(explorer: Explorer) -> None:
+    ask(explorer, "verdict", 1, value="fail")
+    ask(explorer, "label", 2, value="loop")
+    ask(explorer, "note", 3, value="Why?")
+    ask(explorer, "verdict", value="fail")
+    change_review_settings(reviewer="ben", blind=True)
+    blind = ask(explorer, "read")
+    assert (blind.reviewer, blind.hidden, blind.judged) == ("ben", True, False)
+    assert (blind.labels, blind.marks, blind.records, blind.agreements) == ((), (), 0, ())
+    assert not chips(explorer)
+    own = ask(explorer, "verdict", 1, value="pass")
+    assert (marks(own), own.agreements, own.records) == ([(1, "pass", "pass")], (), 1)
+    assert {key: len(lines) for key, lines in chips(explorer).items()} == {"pass": 1, "unreviewed": 3}
+    judged = ask(explorer, "verdict", value="pass")
+    assert (judged.hidden, judged.judged, judged.records) == (False, True, 6)
+    assert (2, "label", "loop · ana") in marks(judged)
+    assert [(one.reviewer, one.items) for one in judged.agreements] == [("ana", 2)]
+    assert {"loop", "note", "fail"} <= chips(explorer).keys()
+    assert ask(explorer, "undo").hidden
+    assert not ask(explorer, "read", reviewer="ana").hidden
+
+
+def test_a_blind_reader_of_several_sessions_sees_those_that_are_judged(tmp_path: Path) -> None:
+    logs = [session(name).write(tmp_path / f"{name}.jsonl") for name in ("one", "two")]
+    for log in logs:
+        review(load(log)).note(2, "Why?")
+    change_review_settings(reviewer="ben", blind=True)
+    explorer = Explorer(load_many(logs))
+    roots = [line for line, row in enumerate(explorer.lines.rows) if isinstance(row, Session)]
+    assert ask(explorer, "read").records == 0
+    first = ask(explorer, "verdict", roots[0], value="pass")
+    assert ([one.kind for one in first.labels], first.hidden, first.judged) == (
+        ["note", "verdict"],
+        True,
+        False,
+    )
+    both = ask(explorer, "verdict", roots[1], value="pass")
+    assert (both.records, both.hidden, both.judged) == (4, False, True)
+
+
+def chips(explorer: Explorer) -> dict[str, Sequence[int]]:
+    """Returns the lines of the chips of the review."""
+    return dict(next(one for one in explorer.facets.added if one.name == "review").lines())
 
 
 def test_undo_withdraw_and_sort(explorer: Explorer) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from nbtools.traces import LoggedSession, ReviewSet, TraceError, load, review_set, sessions
+from nbtools.traces.reviews.queue import sampled
 from nbtools.traces.reviews.review import Review, new_record, review
-from nbtools.traces.reviews.review_set import sampled
 from nbtools.traces.reviews.store import LabelFile, encode_records
 from nbtools.traces.session_index.listing import SessionCatalog
 from tests.traces.recorded import SAMPLES

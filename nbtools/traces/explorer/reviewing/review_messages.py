@@ -72,11 +72,15 @@ class TraceLabel(Wire):
 
 
 class ReviewAgreement(Wire):
-    """The agreement with another reviewer on ``items`` verdicts; ``kappa`` is Cohen's κ, if it is defined."""
+    """The agreement with another reviewer on ``items`` verdicts; ``kappa`` is Cohen's κ, if it is defined,
+    ``low`` and ``high`` are the limits of its 95 % interval, if there is one.
+    """
 
     reviewer: str
     items: int
     kappa: float | None = None
+    low: float | None = None
+    high: float | None = None
 
 
 class TraceReview(Wire):
@@ -84,7 +88,9 @@ class TraceReview(Wire):
 
     ``done`` of ``total`` steps or sessions have a verdict of the reviewer; ``following`` is the line of the
     next one without, None if there is none.  ``message`` says what was done.  ``complete`` is False while
-    signals are still looked for.  Lines are those of ``version`` of the log.
+    signals are still looked for.  ``judged``: the reviewer has given a verdict on each session of the log.
+    ``hidden``: the reader is blind, and what others wrote is left out.  Lines are those of ``version`` of the
+    log.
     """
 
     reviewer: str
@@ -96,6 +102,8 @@ class TraceReview(Wire):
     done: int = 0
     total: int = 0
     sessions: bool = False
+    judged: bool = False
+    hidden: bool = False
     following: int | None = None
     message: str = ""
     complete: bool = True

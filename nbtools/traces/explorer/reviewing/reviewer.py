@@ -26,8 +26,8 @@ from nbtools.traces.explorer.reviewing.review_messages import (
 from nbtools.traces.explorer.timeline import Timeline
 from nbtools.traces.model import Call, Event, Session
 from nbtools.traces.reviews.records import VERDICTS, Label, Signal, SignalKind
-from nbtools.traces.reviews.review import default_reviewer
 from nbtools.traces.reviews.review import review as review_of
+from nbtools.traces.reviews.review_settings import review_settings
 from nbtools.traces.reviews.signals import DEFINITIONS
 from nbtools.traces.trace import Trace
 
@@ -113,7 +113,7 @@ class Reviewer:
         self._found_signals: tuple[Sequence[Signal], Sequence[tuple[Signal, Sequence[int]]]] = ((), ())
         self._signal_marks: tuple[object, Sequence[TraceMark]] = (None, ())
         self._lines_by_signal: tuple[object, Mapping[str, Sequence[int]]] = (None, {})
-        self._label_marks: dict[str, Sequence[TraceMark]] = {}
+        self._label_marks: dict[tuple[str, bool], Sequence[TraceMark]] = {}
         self._marked: tuple[object, Mapping[str, Sequence[int]]] = (None, {})
 
     def answer(self, task: TraceReviewParams) -> TraceReview:
@@ -121,22 +121,26 @@ class Reviewer:
         self._search.start()
         with self._lock:
             review = review_of(self._trace)
-            review.reviewer = task.reviewer.strip() or default_reviewer()
+            review.reviewer = task.reviewer.strip() or review_settings().name
             message = self._act(task)
             done, total = review.progress()
+            judged, sessions = review.progress(steps=False)
+            labels, hidden = self._visible()
             return TraceReview(
                 reviewer=review.reviewer,
                 codes=tuple(
                     ReviewCode(name=code.name, key=code.key, description=code.description)
                     for code in review.book.codes
                 ),
-                labels=tuple(self._wire_labels()),
-                records=len(review.labels),
-                marks=tuple(islice(self._marks(), _MAX_MARKS)),
-                agreements=tuple(self._agreements()),
+                labels=tuple(self._wire_labels(labels)),
+                records=len(labels),
+                marks=tuple(islice(self._marks(labels), _MAX_MARKS)),
+                agreements=() if hidden else tuple(self._agreements()),
                 done=done,
                 total=total,
-                sessions=sum(not session.parent for session in self._trace.sessions) > 1,
+                sessions=sessions > 1,
+                judged=judged == sessions > 0,
+                hidden=hidden,
                 following=self._following(task),
                 message=message,
                 complete=self._search.is_complete,
@@ -147,16 +151,35 @@ class Reviewer:
         """Returns the lines with each verdict and code, with a note, and those without a verdict yet."""
         with self._lock:
             review = review_of(self._trace)
-            version = (review.labels, review.reviewer)
+            labels, hidden = self._visible()
+            version = (review.labels, review.reviewer, hidden)
             if self._marked[0] != version:
-                self._marked = (version, self._find_marked())
+                self._marked = (version, self._find_marked(labels))
             return self._marked[1]
 
-    def _find_marked(self) -> Mapping[str, Sequence[int]]:
+    def _visible(self) -> tuple[Sequence[Label], bool]:
+        """Returns the records that the reviewer sees, and whether others are hidden: a blind reader sees what
+        others have written about a session after the own verdict on it.
+        """
+        review = review_of(self._trace)
+        if not review_settings().blind:
+            return review.labels, False
+        mine = [label for label in review.labels if label.reviewer == review.reviewer]
+        judged = {
+            (label.source, label.session) for label in mine if label.whole_session and label.kind == "verdict"
+        }
+        visible = [
+            label
+            for label in review.labels
+            if label.reviewer == review.reviewer or (label.source, label.session) in judged
+        ]
+        return visible, len(judged) < sum(not session.parent for session in self._trace.sessions)
+
+    def _find_marked(self, labels: Sequence[Label]) -> Mapping[str, Sequence[int]]:
         review = review_of(self._trace)
         names = (*VERDICTS, *(code.name for code in review.book.codes))
         lines: dict[str, set[int]] = {name: set() for name in names}
-        for label in review.labels:
+        for label in labels:
             name = "note" if label.kind == "note" else label.value
             lines.setdefault(name, set()).update(self._lines_of(label))
         found = {name: sorted(places) for name, places in lines.items() if places}
@@ -247,10 +270,10 @@ class Reviewer:
             return next((line for line in lines if line > after), first)
         return next(lines, first) if first == task.line else first
 
-    def _wire_labels(self) -> Iterator[TraceLabel]:
+    def _wire_labels(self, labels: Sequence[Label]) -> Iterator[TraceLabel]:
         review = review_of(self._trace)
-        codes = {label.about: label.value for label in review.labels if label.kind == "code"}
-        listed = [label for label in review.labels if label.kind in {"note", "label", "verdict"}]
+        codes = {label.about: label.value for label in labels if label.kind == "code"}
+        listed = [label for label in labels if label.kind in {"note", "label", "verdict"}]
         for label in listed[-_MAX_LABELS:]:
             places = self._lines_of(label)
             yield TraceLabel(
@@ -279,23 +302,26 @@ class Reviewer:
         rows = ((line, self._lines.rows[line]) for line in range(start, end + 1))
         return [line for line, row in rows if not isinstance(row, Session) and row.session == label.session]
 
-    def _marks(self) -> Iterator[TraceMark]:
-        for label in review_of(self._trace).labels:
-            if label.id not in self._label_marks:
-                self._label_marks[label.id] = self._marks_of(label)
-            yield from self._label_marks[label.id]
+    def _marks(self, labels: Sequence[Label]) -> Iterator[TraceMark]:
+        reviewer = review_of(self._trace).reviewer
+        for label in labels:
+            key = (label.id, label.reviewer == reviewer)
+            if key not in self._label_marks:
+                self._label_marks[key] = self._marks_of(label, is_mine=key[1])
+            yield from self._label_marks[key]
         found = self._signal_lines()
         if found is not self._signal_marks[0]:
             marks = (mark for signal, places in found for mark in _signal_marks(signal, places))
             self._signal_marks = (found, tuple(islice(marks, _MAX_MARKS)))
         yield from self._signal_marks[1]
 
-    def _marks_of(self, label: Label) -> Sequence[TraceMark]:
+    def _marks_of(self, label: Label, *, is_mine: bool) -> Sequence[TraceMark]:
         places = self._lines_of(label)
         tone: MarkTone = "note" if label.kind == "note" else "label"
         if label.kind == "verdict":
             tone = _TONES.get(label.value, "label")
         text = "note" if label.kind == "note" else one_line(label.value, 40)
+        text += "" if is_mine else f" · {one_line(label.reviewer, 20)}"
         title = one_line(f"{label.reviewer}: {label.value}", 400)
         title += f" ({label.status})" if label.status != "same" else ""
         places = places[:1] if tone == "note" else places
@@ -307,7 +333,9 @@ class Reviewer:
         for other in (judge for judge in judges if judge != review.reviewer):
             found = review.agreement(review.reviewer, other)
             kappa = None if found.kappa is None else round(found.kappa, 2)
-            yield ReviewAgreement(reviewer=one_line(other, 100), items=found.items, kappa=kappa)
+            yield ReviewAgreement(
+                reviewer=one_line(other, 100), items=found.items, kappa=kappa, low=found.low, high=found.high
+            )
 
     # --- signals
 
