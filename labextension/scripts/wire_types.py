@@ -276,10 +276,11 @@ COLUMN_IMPORTS = """\
 import * as parse from '../shared/parse.js';
 import { parseColumnBlock, type ColumnBlock } from '../shared/columns_model.js';
 """
-SESSIONS = (sessions.SessionsView, sessions.SessionRows, sessions.FoundSessions)
+SESSIONS = (sessions.SessionsView, sessions.SessionRows, sessions.FoundSessions, sessions.AddedFolder)
 SESSION_PARAMS = (
     sessions.SessionRowsParams,
     sessions.SearchSessionsParams,
+    sessions.AddFolderParams,
     sessions.OpenSessionsParams,
 )
 COMPARISONS = (comparison.ComparisonView, comparison.ComparedRows, comparison.ComparedOutcomes)
@@ -333,9 +334,10 @@ FORMATS = (
         {"TRACE_MIME": TRACE_MIME},
         "import * as parse from '../shared/parse.js';\nimport { parseCard, type Card, type Span } from"
         " '../cards/model.js';\nimport { parseColumnBlock, type ColumnBlock } from"
-        " '../shared/columns_model.js';\nimport { parseFoundSessions, parseSessionRows, parseSessionsView,"
-        " type SessionsView } from '../sessions/model.js';\nimport { parseComparedOutcomes,"
-        " parseComparedRows, parseComparisonView, type ComparisonView } from '../comparison/model.js';\n",
+        " '../shared/columns_model.js';\nimport { parseAddedFolder, parseFoundSessions,"
+        " parseSessionRows, parseSessionsView, type SessionsView } from '../sessions/model.js';\n"
+        "import { parseComparedOutcomes, parseComparedRows, parseComparisonView, type ComparisonView }"
+        " from '../comparison/model.js';\n",
         frozenset(
             (
                 *schemas(CALLS),

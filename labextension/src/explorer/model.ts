@@ -3,7 +3,7 @@
 import * as parse from '../shared/parse.js';
 import { parseCard, type Card, type Span } from '../cards/model.js';
 import { parseColumnBlock, type ColumnBlock } from '../shared/columns_model.js';
-import { parseFoundSessions, parseSessionRows, parseSessionsView, type SessionsView } from '../sessions/model.js';
+import { parseAddedFolder, parseFoundSessions, parseSessionRows, parseSessionsView, type SessionsView } from '../sessions/model.js';
 import { parseComparedOutcomes, parseComparedRows, parseComparisonView, type ComparisonView } from '../comparison/model.js';
 
 export const TRACE_MIME = 'application/vnd.nbtools.trace.v1+json';
@@ -843,6 +843,7 @@ export const LOG_METHODS = {
 };
 
 export const SESSION_METHODS = {
+  'sessions.add_folder': parseAddedFolder,
   'sessions.next': parseReviewedLog,
   'sessions.open': parseOpenedLogs,
   'sessions.review': parseSessionReviews,

@@ -21,8 +21,8 @@ export type ListFilter = Omit<SessionFilter, 'sort'> & { readonly sort: string }
 export interface ColumnDefinition {
   readonly key: string;
   label(trans: TranslationBundle): string;
-  /** What the column counts, as the tooltip of its head. */
-  hint?(trans: TranslationBundle): string;
+  /** The name of what it counts among the definitions that the kernel sends, which are the tooltip of its head. */
+  readonly definition?: string;
   /** Text begins at the left, numbers end at the right. */
   readonly isText?: boolean;
   /** Its width in the grid, such as `62px`. */
@@ -64,8 +64,8 @@ export const COLUMNS: readonly ColumnDefinition[] = [
     key: 'agent',
     label: trans => trans.__('Agent'),
     isText: true,
-    width: '120px',
-    from: 761,
+    width: '104px',
+    from: 861,
     value: ({ agentKey }) => agentKey,
     isAscending: true,
     text: ({ agent }) => agent
@@ -75,7 +75,7 @@ export const COLUMNS: readonly ColumnDefinition[] = [
     label: trans => trans.__('Model'),
     isText: true,
     width: '120px',
-    from: 1001,
+    from: 1081,
     value: ({ model }) => model.toLowerCase(),
     isAscending: true,
     text: ({ model }) => model,
@@ -93,7 +93,18 @@ export const COLUMNS: readonly ColumnDefinition[] = [
     note: ({ folder }) => folder
   },
   {
+    key: 'started',
+    label: trans => trans.__('Started'),
+    definition: 'started',
+    width: '84px',
+    from: 1181,
+    value: ({ started }) => started,
+    text: ({ startedText }) => startedText,
+    note: ({ times }) => times
+  },
+  {
     key: 'age',
+    definition: 'changed',
     label: trans => trans.__('Age'),
     width: '76px',
     from: 0,
@@ -105,14 +116,16 @@ export const COLUMNS: readonly ColumnDefinition[] = [
   {
     key: 'duration',
     label: trans => trans.__('Duration'),
-    width: '96px',
-    from: 1001,
+    definition: 'duration',
+    width: '84px',
+    from: 981,
     value: ({ duration }) => duration,
     text: ({ durationText }) => durationText
   },
   {
     key: 'calls',
     label: trans => trans.__('Calls'),
+    definition: 'calls',
     width: '62px',
     from: 0,
     value: ({ calls }) => calls,
@@ -121,6 +134,7 @@ export const COLUMNS: readonly ColumnDefinition[] = [
   {
     key: 'failed',
     label: trans => trans.__('Failed'),
+    definition: 'failed_calls',
     width: '62px',
     from: 0,
     value: ({ failed }) => failed,
@@ -133,6 +147,7 @@ export const COLUMNS: readonly ColumnDefinition[] = [
   {
     key: 'edits',
     label: trans => trans.__('Edits'),
+    definition: 'edits',
     width: '110px',
     from: 281,
     share: 5,
@@ -143,11 +158,22 @@ export const COLUMNS: readonly ColumnDefinition[] = [
   {
     key: 'tokens',
     label: trans => trans.__('Tokens'),
-    width: '78px',
+    definition: 'input_tokens',
+    width: '66px',
     from: 761,
     value: ({ tokens }) => tokens,
     text: ({ tokensText }) => tokensText,
     note: ({ doubt }) => doubt
+  },
+  {
+    key: 'cost',
+    label: trans => trans.__('Cost'),
+    definition: 'cost',
+    width: '82px',
+    from: 701,
+    value: ({ cost }) => cost,
+    text: ({ costText }) => costText,
+    note: ({ costNote }) => costNote
   }
 ];
 

@@ -5,6 +5,32 @@ import { parseColumnBlock, type ColumnBlock } from '../shared/columns_model.js';
 
 export const SESSIONS_MIME = 'application/vnd.nbtools.sessions.v1+json';
 
+/** Asks to list the logs of a folder from now on. */
+export interface AddFolderParams {
+  readonly explorer: string;
+  readonly folder: string;
+}
+
+/** The folder that was added; ``problem`` says why none was. */
+export interface AddedFolder {
+  readonly folder: string;
+  readonly problem: string;
+}
+export const parseAddedFolder: parse.Parser<AddedFolder> = parse.record<AddedFolder>({
+  folder: parse.otherwise(parse.text, ''),
+  problem: parse.otherwise(parse.text, ''),
+});
+
+/** Says what a number means; ``name`` is its name in ``counts.DEFINITIONS``. */
+export interface Definition {
+  readonly name: string;
+  readonly text: string;
+}
+export const parseDefinition: parse.Parser<Definition> = parse.record<Definition>({
+  name: parse.text,
+  text: parse.text,
+});
+
 /** The keys of the sessions that contain a text. */
 export interface FoundSessions {
   readonly keys: readonly number[];
@@ -25,24 +51,26 @@ export interface SearchSessionsParams {
   readonly text: string;
 }
 
-/** Selects sessions and their order; empty fields select everything. ``since`` is the earliest last change, in seconds since the epoch. */
+/** Selects sessions and their order; empty fields select everything. ``since`` is the earliest last change and ``until`` the latest beginning, in seconds since the epoch; 0 for any. */
 export interface SessionFilter {
   readonly text: string;
   readonly agent: string;
   readonly project: string;
   readonly outcome: '' | 'running' | 'failed' | 'clean' | 'changed';
-  readonly sort: 'title' | 'agent' | 'model' | 'project' | 'age' | 'duration' | 'calls' | 'failed' | 'edits' | 'tokens';
+  readonly sort: 'title' | 'agent' | 'model' | 'project' | 'started' | 'age' | 'duration' | 'calls' | 'failed' | 'edits' | 'tokens' | 'cost';
   readonly descending: boolean;
   readonly since: number;
+  readonly until: number;
 }
 export const parseSessionFilter: parse.Parser<SessionFilter> = parse.record<SessionFilter>({
   text: parse.otherwise(parse.text, ''),
   agent: parse.otherwise(parse.text, ''),
   project: parse.otherwise(parse.text, ''),
   outcome: parse.otherwise(parse.oneOf('', 'running', 'failed', 'clean', 'changed'), ''),
-  sort: parse.otherwise(parse.oneOf('title', 'agent', 'model', 'project', 'age', 'duration', 'calls', 'failed', 'edits', 'tokens'), 'age'),
+  sort: parse.otherwise(parse.oneOf('title', 'agent', 'model', 'project', 'started', 'age', 'duration', 'calls', 'failed', 'edits', 'tokens', 'cost'), 'age'),
   descending: parse.otherwise(parse.flag, true),
   since: parse.otherwise(parse.number, 0.0),
+  until: parse.otherwise(parse.number, 0.0),
 });
 
 /** Asks for the sessions that have changed since ``version``, 0 for all of them, or for the ``latest`` ones only. With ``look``, the agents' folders are looked at again first. */
@@ -57,10 +85,12 @@ export interface SessionRowsParams {
 export interface SessionsView {
   readonly explorer: string;
   readonly filter: SessionFilter;
+  readonly definitions: readonly Definition[];
 }
 export const parseSessionsView: parse.Parser<SessionsView> = parse.record<SessionsView>({
   explorer: parse.text,
   filter: parseSessionFilter,
+  definitions: parse.otherwise(parse.list(parseDefinition), []),
 });
 
 /** Sessions that are new or have changed up to ``version``; ``more``: only the latest ones.

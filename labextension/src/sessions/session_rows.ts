@@ -18,6 +18,9 @@ export interface SessionRow {
   /** When it began and changed last, as a text; and the last change in seconds since the epoch. */
   readonly times: string;
   readonly changed: number;
+  /** When it began, in seconds since the epoch, and its day. */
+  readonly started: number;
+  readonly startedText: string;
   readonly duration: number;
   readonly durationText: string;
   readonly calls: number;
@@ -27,6 +30,10 @@ export interface SessionRow {
   readonly removed: number;
   readonly tokens: number;
   readonly tokensText: string;
+  /** US dollars; `costText` begins with ≥ where something has no price. */
+  readonly cost: number;
+  readonly costText: string;
+  readonly costNote: string;
   readonly running: boolean;
   /** Whether the kernel is going to read its log as a whole. */
   readonly unread: boolean;
@@ -75,6 +82,8 @@ function rowAt(columns: Columns, i: number): SessionRow {
     folder: word('folder'),
     times: text('times'),
     changed: number('changed'),
+    started: number('started'),
+    startedText: word('started_text'),
     duration: number('duration'),
     durationText: word('duration_text'),
     calls: number('calls'),
@@ -84,6 +93,9 @@ function rowAt(columns: Columns, i: number): SessionRow {
     removed: number('removed'),
     tokens: number('tokens'),
     tokensText: word('tokens_text'),
+    cost: number('cost'),
+    costText: word('cost_text'),
+    costNote: word('cost_note'),
     running: (flags & RUNNING) > 0,
     unread: (flags & UNREAD) > 0,
     doubt: word('doubt'),
@@ -117,4 +129,23 @@ export function ageOf(seconds: number): string {
 /** Formats a count as the kernel does; an unknown one is empty. */
 export function countText(count: number, sign = ''): string {
   return Number.isNaN(count) ? '' : `${sign}${count.toLocaleString('en-US')}`;
+}
+
+const UNITS = [
+  ['k', 1e3],
+  ['M', 1e6],
+  ['G', 1e9]
+] as const;
+
+/** Formats a large count as the kernel does: `812`, `38 k`, `1.2 M`. */
+export function shortNumber(count: number): string {
+  const [unit, size] = UNITS.find(([unit, size]) => count < 999.5 * size || unit === 'G')!;
+  const value = count / size;
+  return count < 1000 ? String(count) : `${value < 9.95 ? value.toFixed(1) : Math.round(value).toLocaleString('en-US')} ${unit}`;
+}
+
+/** Formats US dollars as the kernel does. */
+export function dollars(amount: number): string {
+  const digits = amount >= 0.1 || amount === 0 ? 2 : 4;
+  return `$${amount.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })}`;
 }

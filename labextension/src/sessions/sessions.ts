@@ -99,10 +99,11 @@ export class SessionsListView {
     const { trans } = this.context;
     const space = element('span', 'nbtools-sessions-box');
     space.setAttribute('role', 'gridcell');
+    const definitions = new Map(this.view.definitions.map(({ name, text }) => [name, text]));
     for (const column of COLUMNS) {
       const head = cellOf(column, 'columnheader');
       const label = column.label(trans);
-      const hint = column.hint?.(trans) ?? '';
+      const hint = definitions.get(column.definition ?? '') ?? '';
       head.title = hint;
       head.append(column.value ? linkButton(label, () => void this.change(this.sortedBy(column.key, !column.isAscending)), hint) : label);
       this.heads.set(column.key, head);

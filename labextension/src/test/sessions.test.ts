@@ -5,12 +5,22 @@ import { listedSessions } from '../sessions/listed.js';
 import { ageOf, countText, type SessionRow, SessionStore } from '../sessions/session_rows.js';
 import { encode } from './columns.js';
 
-const ALL: ListFilter = { text: '', agent: '', project: '', outcome: '', sort: 'age', descending: true, since: 0 };
-const UNKNOWN = { calls: NaN, failed: NaN, edits: NaN, added: NaN, removed: NaN, tokens: NaN, duration: NaN };
+const ALL: ListFilter = { text: '', agent: '', project: '', outcome: '', sort: 'age', descending: true, since: 0, until: 0 };
+const UNKNOWN = { calls: NaN, failed: NaN, edits: NaN, added: NaN, removed: NaN, tokens: NaN, duration: NaN, started: NaN, cost: NaN };
 
 function session(key: number, values: Partial<SessionRow>): SessionRow {
   const texts = { id: String(key), title: `Title ${key}`, agent: 'Codex', agentKey: 'codex', model: '', project: 'shop', folder: '~/shop' };
-  const others = { path: '/work/shop', times: '', durationText: '', tokensText: '', doubt: '', problem: '' };
+  const others = {
+    path: '/work/shop',
+    times: '',
+    durationText: '',
+    tokensText: '',
+    startedText: '',
+    costText: '',
+    costNote: '',
+    doubt: '',
+    problem: ''
+  };
   return { key, changed: 1000 - key, running: false, unread: false, ...texts, ...others, ...UNKNOWN, ...values };
 }
 

@@ -21,6 +21,7 @@ from nbtools.traces.repeated_records import REPEATS, find_repeats, without_repea
 from nbtools.traces.reviews.record_hashes import SessionStarts, encode_starts
 from nbtools.traces.reviews.records import SessionStart
 from nbtools.traces.session_index.head import one_title
+from nbtools.traces.usage.usage_groups import LogUsage, UsageCounter
 
 _MAX_TEXT = 20_000
 """Characters of what the person typed that are searched."""
@@ -41,6 +42,7 @@ class LogFigures(Struct, frozen=True):
     project: str = ""
     text: str = ""
     counts: LogCounts | None = None
+    usage: LogUsage = LogUsage()
     doubtful: bool = False
     repeats: int = 0
     starts: str = ""
@@ -67,6 +69,7 @@ def read_figures(
 class _Reading:
     def __init__(self) -> None:
         self.counter = LogCounter()
+        self.usage = UsageCounter()
         self.texts: list[str] = []
         self.size = 0
 
@@ -77,6 +80,7 @@ class _Reading:
         own = starts.passed(rows_of(log))
         for row in _counted_rows(own, others) if others else own:
             self.counter.add(row)
+            self.usage.add(row)
             if isinstance(row, Event):
                 self._add_text(row)
             elif isinstance(row, Problem) and row.why == NO_KNOWN_STEPS:
@@ -91,6 +95,7 @@ class _Reading:
             project=next((session.cwd[:4096] for session in roots if session.cwd), ""),
             text="\n".join(self.texts)[:_MAX_TEXT],
             counts=self.counter.counts(tells_errors=log.format.tells_errors),
+            usage=self.usage.usage(),
             doubtful=any("tokens_placeholder" in session.flags for session in sessions),
             repeats=sum(session.counts.get(REPEATS, 0) for session in sessions),
             starts=_starts_of(roots, starts),

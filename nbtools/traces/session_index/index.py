@@ -26,9 +26,11 @@ from nbtools.traces.session_index.figures import LogFigures
 from nbtools.traces.session_index.head import LogHead
 from nbtools.traces.session_index.places import OTHER
 from nbtools.traces.session_index.scan import LogStat
+from nbtools.traces.usage.cost import log_cost, prices_name
+from nbtools.traces.usage.usage_groups import LogUsage
 
 T = TypeVar("T")
-_VERSION = 6
+_VERSION = 7
 _TIMEOUT = 20.0
 COUNTS = (
     *("steps", "calls", "nested_calls", "failed_calls", "errors", "edits", "edited_files", "added_lines"),
@@ -43,7 +45,10 @@ CREATE TABLE logs (
     parent TEXT, first TEXT, problem TEXT, starts TEXT NOT NULL DEFAULT '',
     {", ".join(f"{name} INTEGER" for name in _FIGURES)},
     figured TEXT NOT NULL DEFAULT '', figured_at REAL NOT NULL DEFAULT 0,
-    reading_seconds REAL NOT NULL DEFAULT 0, tries INTEGER NOT NULL DEFAULT 0
+    reading_seconds REAL NOT NULL DEFAULT 0, tries INTEGER NOT NULL DEFAULT 0,
+    usage TEXT NOT NULL DEFAULT '', recorded_cost REAL,
+    cost REAL, group_costs TEXT NOT NULL DEFAULT '', unpriced INTEGER NOT NULL DEFAULT 0,
+    prices TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX by_time ON logs (mtime DESC);
 CREATE INDEX by_first ON logs (first) WHERE first <> '';
@@ -139,13 +144,31 @@ class SessionIndex:
         values = {name: getattr(figures.counts, name, None) for name in (*COUNTS, "started", "ended")}
         values |= {name: getattr(figures, name) for name in _FROM_FIGURES}
         values |= {"number": number_of(path), "state": state, "reading_seconds": seconds, "now": time.time()}
+        recorded = None if figures.counts is None else figures.counts.cost
+        values |= {"usage": figures.usage.as_json(), "recorded": recorded}
+        values |= _cost_values(figures.usage, recorded)
         values = {name: _storable(value) for name, value in values.items()}
 
         def write(connection: sqlite3.Connection) -> None:
             connection.execute(_PUT_FIGURES, values)
+            connection.execute(_PUT_COST, values)
             connection.execute(_PUT_TEXT, (_text(figures.text), values["number"]))
 
         self.write(write)
+
+    def update_costs(self, limit: int = 50) -> bool:
+        """Prices logs whose costs are not by the current price lists; returns False if there are none."""
+        rows = self.read(f"{_OUTDATED_COSTS} LIMIT ?", (prices_name(), limit))
+        found = [
+            {"number": number, "usage": usage, "recorded": recorded}
+            | _cost_values(LogUsage.from_json(usage), recorded)
+            for number, usage, recorded in rows
+        ]
+        self.write(lambda connection: connection.executemany(_PUT_COST, found))
+        return bool(found)
+
+    def has_outdated_costs(self) -> bool:
+        return bool(self.read(f"{_OUTDATED_COSTS} LIMIT 1", (prices_name(),)))
 
     def begin_figures(self, path: str) -> None:
         """Notes that a log is read as a whole:
@@ -267,6 +290,21 @@ def _inode(path: Path) -> int:
         return 0
 
 
+def _cost_values(usage: LogUsage, recorded: float | None) -> dict[str, Any]:
+    """Returns the columns of a log's cost: by price lists, or, where no model has a price, as recorded."""
+    costs = log_cost(usage)
+    priced = [cost for cost in costs.by_group if cost is not None]
+    missing = (
+        group.requests or 1 for group, cost in zip(usage.groups, costs.by_group, strict=False) if cost is None
+    )
+    return {
+        "cost": sum(priced) if priced else recorded,
+        "group_costs": json.dumps(costs.by_group) if priced else "",
+        "unpriced": sum(missing) if priced else 0,
+        "prices": costs.prices,
+    }
+
+
 def _storable(value: Any) -> Any:
     """Returns a value that SQLite can store; None for a number that does not fit."""
     if isinstance(value, str):
@@ -313,6 +351,13 @@ _PUT_FIGURES = (
         f"{name} = CASE WHEN ifnull(:{name}, '') = '' THEN {name} ELSE :{name} END" for name in _FILLED
     )
     + " WHERE number = :number"
+)
+_PUT_COST = (
+    "UPDATE logs SET usage = :usage, recorded_cost = :recorded, cost = :cost, group_costs = :group_costs,"
+    " unpriced = :unpriced, prices = :prices WHERE number = :number"
+)
+_OUTDATED_COSTS = (
+    "SELECT number, usage, recorded_cost FROM logs WHERE usage <> '' AND prices <> ? ORDER BY mtime DESC"
 )
 _PUT_TEXT = (
     "INSERT OR REPLACE INTO texts (rowid, title, project, text) SELECT number, title, project, ? FROM logs"

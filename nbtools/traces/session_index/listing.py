@@ -45,6 +45,8 @@ SortKey: TypeAlias = Literal[
     "failed",
     "edits",
     "tokens",
+    "cost",
+    "started",
 ]
 """``failed`` is the old name of ``failed_calls`` and goes with the next release."""
 WORKER = "nbtools.traces.session_index.worker"
@@ -61,6 +63,8 @@ _SORTED = {
     "failed": "failed_calls",
     "edits": "added_lines + removed_lines",
     "tokens": "input_tokens + output_tokens",
+    "cost": "cost",
+    "started": "started",
 }
 _OUTCOMES = {
     "": "1",
@@ -88,6 +92,8 @@ class LoggedSession(Struct, frozen=True):
     that of the first record, in seconds since the epoch; ``duration`` is in seconds. The numbers, which
     ``counts.DEFINITIONS`` defines, count the whole log, with sub-agents, and without the records that a fork
     repeats (``repeats``). ``doubtful``: the numbers of output tokens are placeholders.
+    ``cost`` is by the price lists that ``prices`` names, on the days of the requests, without the
+    ``unpriced`` requests to models that have no price; without ``prices`` it is what the log records.
     ``read``: the log was read as a whole in its current state. ``running``: see ``running``.
     """
 
@@ -115,6 +121,9 @@ class LoggedSession(Struct, frozen=True):
     cache_read_tokens: int | None = None
     cache_write_tokens: int | None = None
     output_tokens: int | None = None
+    cost: float | None = None
+    unpriced: int | None = None
+    prices: str = ""
     doubtful: bool = False
     repeats: int | None = None
     read: bool = False
@@ -177,7 +186,8 @@ class LoggedSession(Struct, frozen=True):
 class SessionQuery:
     """Selects sessions and their order. ``text`` are beginnings of words in titles, projects and prompts;
     all must occur. ``project`` is a folder, with those below it, or the name of one; where there is none of
-    that name, any part of a path. ``since`` is the earliest last change, in seconds since the epoch.
+    that name, any part of a path. ``since`` is the earliest last change and ``until`` the latest beginning,
+    in seconds since the epoch; 0 for any.
     """
 
     text: str = ""
@@ -187,6 +197,7 @@ class SessionQuery:
     sort: SortKey = "age"
     descending: bool = True
     since: float = 0.0
+    until: float = 0.0
 
 
 class SessionState(NamedTuple):
@@ -277,7 +288,8 @@ class SessionCatalog:
         """Has a process of its own read whole logs, as long as this one lives.
         Returns whether there is something to read.
         """
-        waiting = self.index.lasting and bool(self.index.outdated(1) or ContentStore(self.index).outdated(1))
+        outdated = self.index.outdated(1) or ContentStore(self.index).outdated(1)
+        waiting = self.index.lasting and (bool(outdated) or self.index.has_outdated_costs())
         if waiting:
             try:
                 self._background.start()
@@ -403,6 +415,9 @@ class SessionCatalog:
         if query.since:
             parts.append("mtime >= :since")
             values["since"] = query.since * 1e9
+        if query.until:
+            parts.append("ifnull(started, mtime / 1e9) <= :until")
+            values["until"] = query.until
         for number, word in enumerate(query.text[:_MAX_QUERY].split()):
             parts.append(_condition(word).replace(":word", f":word{number}"))
             values |= {
@@ -422,6 +437,8 @@ class SessionCatalog:
         values["duration"] = (
             ended - started if started is not None and ended is not None and ended >= started else None
         )
+        is_priced = values.pop("group_costs <> ''")
+        values["prices"] = values["prices"] if is_priced else ""
         values["read"], values["doubtful"] = bool(values.pop(_READ)), bool(values["doubtful"])
         return LoggedSession(**values, running=path in self.found.running)
 
@@ -430,7 +447,7 @@ _READ = f"figured = {STATE}"
 _COLUMNS = (
     *("path", "title", "agent", "format", "model", "project", "branch", "mtime", "size", "started", "ended"),
     *COUNTS,
-    *("doubtful", "repeats", "problem", _READ),
+    *("cost", "unpriced", "group_costs <> ''", "prices", "doubtful", "repeats", "problem", _READ),
 )
 _MTIME = _COLUMNS.index("mtime")
 _PATH = r"replace(project, '\', '/')"

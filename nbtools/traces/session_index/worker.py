@@ -69,11 +69,14 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def work(index: SessionIndex, seconds: float | None = None, *, contents: bool = True) -> bool:
-    """Reads all logs whose figures, or whose texts, are missing or outdated.
-    Returns False if ``seconds`` were not enough.
+    """Reads all logs whose figures, or whose texts, are missing or outdated, and prices those whose costs are
+    by other price lists. Returns False if ``seconds`` were not enough.
     """
     end = None if seconds is None else time.monotonic() + seconds
     store = ContentStore(index)
+    while index.update_costs():
+        if end is not None and time.monotonic() > end:
+            return False
     while True:
         figures, texts = index.outdated(_BATCH), store.outdated(_BATCH) if contents else []
         # Reading the texts takes four times as long as counting: where many figures are missing, they are

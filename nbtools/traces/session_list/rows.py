@@ -93,6 +93,7 @@ def session_block(
     )
     numbers: dict[str, Callable[[LoggedSession], float | None]] = {
         "changed": lambda one: one.changed,
+        "started": lambda one: one.started,
         "duration": lambda one: one.duration,
         "calls": lambda one: one.calls,
         "failed": lambda one: one.failed_calls,
@@ -100,6 +101,7 @@ def session_block(
         "added": lambda one: one.added_lines,
         "removed": lambda one: one.removed_lines,
         "tokens": lambda one: one.tokens,
+        "cost": lambda one: one.cost,
     }
     for name, number_of in numbers.items():
         values = map(number_of, sessions)
@@ -115,6 +117,9 @@ def session_block(
     columns.words("folder", [one.folder for one in shown])
     columns.words("duration_text", [one.duration for one in shown])
     columns.words("tokens_text", [one.tokens for one in shown])
+    columns.words("started_text", [one.started for one in shown])
+    columns.words("cost_text", [one.cost for one in shown])
+    columns.words("cost_note", [one.cost_note for one in shown])
     columns.words("doubt", [one.doubt for one in shown])
     columns.words("problem", [one.problem for one in shown])
     return columns.finish()

@@ -21,7 +21,7 @@ SessionId: TypeAlias = Annotated[str, Field(max_length=40)]
 
 class SessionFilter(Wire):
     """Selects sessions and their order; empty fields select everything.  ``since`` is the earliest last
-    change, in seconds since the epoch.
+    change and ``until`` the latest beginning, in seconds since the epoch; 0 for any.
     """
 
     text: str = Field("", max_length=1_000)
@@ -29,10 +29,29 @@ class SessionFilter(Wire):
     project: str = Field("", max_length=5_000)
     outcome: Literal["", "running", "failed", "clean", "changed"] = ""
     sort: Literal[
-        "title", "agent", "model", "project", "age", "duration", "calls", "failed", "edits", "tokens"
+        "title",
+        "agent",
+        "model",
+        "project",
+        "started",
+        "age",
+        "duration",
+        "calls",
+        "failed",
+        "edits",
+        "tokens",
+        "cost",
     ] = "age"
     descending: bool = True
     since: float = 0.0
+    until: float = 0.0
+
+
+class Definition(Wire):
+    """Says what a number means; ``name`` is its name in ``counts.DEFINITIONS``."""
+
+    name: str
+    text: str
 
 
 class SessionsView(Wire):
@@ -40,6 +59,7 @@ class SessionsView(Wire):
 
     explorer: str
     filter: SessionFilter
+    definitions: tuple[Definition, ...] = ()
 
 
 class SessionRowsParams(Wire):
@@ -77,6 +97,20 @@ class SearchSessionsParams(Wire):
 
     explorer: str
     text: str = Field(max_length=1_000)
+
+
+class AddFolderParams(Wire):
+    """Asks to list the logs of a folder from now on."""
+
+    explorer: str
+    folder: str = Field(min_length=1, max_length=4_096)
+
+
+class AddedFolder(Wire):
+    """The folder that was added; ``problem`` says why none was."""
+
+    folder: str = ""
+    problem: str = ""
 
 
 class FoundSessions(Wire):

@@ -14,9 +14,10 @@ from nbtools.cards.phrases import elapsed
 from nbtools.cards.tables import Sheet
 from nbtools.core.message import counted
 from nbtools.traces.explorer.redaction import redacted
-from nbtools.traces.explorer.summary import short_number
+from nbtools.traces.explorer.summary import dollars, short_number
 from nbtools.traces.session_index.listing import LoggedSession
 from nbtools.traces.session_index.places import label_of
+from nbtools.traces.usage.cost import prices_name
 
 _HEAD = ("", "Session", "Agent", "Model", "Project", "Age", "Duration", "Calls", "Failed", "Edits", "Tokens")
 _SHARES = {"Session": 30, "Model": 20, "Project": 18}
@@ -37,7 +38,8 @@ class SessionRow:
     """One session.  Texts are as displayed; an empty one is not recorded, or not known yet.
 
     ``folder`` is the project's path and ``project`` its name.  ``age`` is the time since the log's last
-    change, ``times`` says when that was and when the session began.  ``doubt`` says why a number is
+    change, ``times`` says when that was and when the session began.  ``cost_note`` says by which prices the
+    cost was computed, and what it lacks.  ``doubt`` says why a number is
     unreliable, ``problem`` why the log cannot be read.
     """
 
@@ -48,12 +50,15 @@ class SessionRow:
     folder: str
     age: str
     times: str
+    started: str
     duration: str
     calls: str
     failed_calls: str
     added_lines: str
     removed_lines: str
     tokens: str
+    cost: str
+    cost_note: str
     running: bool
     doubt: str
     problem: str
@@ -89,16 +94,43 @@ def session_row(session: LoggedSession, now: float) -> SessionRow:
         folder=one_line(home_relative(session.project), 300),
         age=age(now - session.changed),
         times=f"{began}last change {_date(session.changed)}",
+        started="" if session.started is None else _date(session.started)[:10],
         duration="" if session.duration is None else elapsed(session.duration),
         calls=_number(session.calls),
         failed_calls=_number(session.failed_calls),
         added_lines=f"+{session.added_lines or 0:,}" if changed else "",
         removed_lines=f"−{session.removed_lines or 0:,}" if changed else "",
         tokens="" if session.tokens is None else short_number(session.tokens),
+        cost=cost_text(session.cost, is_lower_bound=bool(session.unpriced or session.doubtful)),
+        cost_note=_cost_note(session),
         running=session.running,
         doubt=_PLACEHOLDER if session.doubtful else "",
         problem=one_line(session.problem, 300),
     )
+
+
+def cost_text(cost: float | None, *, is_lower_bound: bool = False) -> str:
+    """Formats US dollars; empty where no price is known."""
+    if cost is None:
+        return ""
+    return f"≥ {dollars(cost)}" if is_lower_bound else dollars(cost)
+
+
+def _cost_note(session: LoggedSession) -> str:
+    if session.cost is None:
+        if not session.read or not session.tokens:
+            return ""
+        if not prices_name():
+            return 'No price lists are installed: pip install "nbtools-agent[prices]".'
+        return f"{prices_name()} has no price for its models."
+    if not session.prices:
+        return "As the log records it."
+    parts = [f"Prices of {session.prices} on the days of the requests"]
+    if session.unpriced:
+        parts.append(f"without {counted(session.unpriced, 'request')} to models that have no price")
+    if session.doubtful:
+        parts.append("some numbers of output tokens are placeholders")
+    return f"{'; '.join(parts)}."
 
 
 def age(seconds: float) -> str:

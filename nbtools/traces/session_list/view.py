@@ -10,16 +10,22 @@ from heapq import nlargest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nbtools.core.errors import TraceError
 from nbtools.core.methods import method
+from nbtools.traces.counts import DEFINITIONS
 from nbtools.traces.explorer.explorer_messages import OpenedLogs, ReviewedLog
 from nbtools.traces.explorer.explorer_view import TraceView
 from nbtools.traces.explorer.notebook_services import connect_page, widget_of
 from nbtools.traces.explorer.registry import EXPLORERS
 from nbtools.traces.session_index.listing import LoggedSession, SessionCatalog, SessionQuery
+from nbtools.traces.session_index.places import add_log_folder
 from nbtools.traces.session_list.review_queue import ReviewQueue
 from nbtools.traces.session_list.rows import SessionChanges, session_block
 from nbtools.traces.session_list.session_messages import (
     SESSIONS_MIME,
+    AddedFolder,
+    AddFolderParams,
+    Definition,
     FoundSessions,
     NextReviewParams,
     OpenSessionsParams,
@@ -113,6 +119,17 @@ class SessionList:
         ids = self._catalog.ids(SessionQuery(text=params.text))
         return FoundSessions(keys=self._changes.keys(ids))
 
+    @method("sessions.add_folder")
+    def add_folder(self, params: AddFolderParams) -> AddedFolder:
+        """Lists the logs of a folder from now on, in all kernels of this person."""
+        try:
+            folder = add_log_folder(params.folder)
+        except (TraceError, OSError) as error:
+            return AddedFolder(problem=str(error))
+        self._catalog.refresh(_NEXT_LOOK)
+        self._catalog.read_in_background()
+        return AddedFolder(folder=home_relative(str(folder)))
+
     @method("sessions.open")
     def open(self, params: OpenSessionsParams) -> OpenedLogs:
         return open_sessions(params.ids)
@@ -136,7 +153,8 @@ class SessionList:
         """Returns the initial view, after a first look at the folders."""
         self._catalog.refresh(_FIRST_LOOK)
         self._catalog.read_in_background()
-        return SessionsView(explorer=self.id, filter=self.filter)
+        definitions = tuple(Definition(name=name, text=text) for name, text in DEFINITIONS.items())
+        return SessionsView(explorer=self.id, filter=self.filter, definitions=definitions)
 
     def bundle(self) -> dict[str, Any]:
         """Returns a MIME bundle, like that of an explorer:
@@ -241,4 +259,5 @@ def query_of(wanted: SessionFilter) -> SessionQuery:
         wanted.sort,
         wanted.descending,
         wanted.since,
+        wanted.until,
     )

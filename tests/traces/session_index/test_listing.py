@@ -14,8 +14,10 @@ from nbtools.core.errors import TraceError
 from nbtools.traces import add_log_folder, sessions
 from nbtools.traces.explorer.nesting import step_tree
 from nbtools.traces.explorer.summary import summary_of
+from nbtools.traces.session_index import index
 from nbtools.traces.session_index.listing import SessionCatalog, SessionQuery
 from nbtools.traces.trace import load
+from nbtools.traces.usage import cost
 from tests.traces.recorded import SAMPLES
 from tests.traces.session_index.home import BY_AGENT, CLAUDE, LOGS, make_older
 
@@ -308,3 +310,21 @@ def test_a_look_ends_with_its_time_and_the_next_one_continues():
         assert left - 5 <= catalog.found.left < left
         left = catalog.found.left
     assert len(catalog.page(SessionQuery(), 0, 3)) == 3
+
+
+@pytest.mark.usefixtures("home")
+def test_a_session_costs_what_its_log_costs_and_other_price_lists_price_it_again(monkeypatch):
+    found = {one.path.name: one for one in sessions(complete=True)}
+    session = found["rollout-b.jsonl"]
+    expected = load(session.path).cost(prices=True)
+    assert expected.total
+    assert session.cost == pytest.approx(expected.total)
+    assert (session.prices, session.unpriced) == (expected.prices, 0)
+    with monkeypatch.context() as patched:
+        patched.setattr(index, "prices_name", lambda: "")  # genai-prices is not installed
+        patched.setattr(cost, "prices_name", lambda: "")
+        session = {one.path.name: one for one in sessions(complete=True)}["rollout-b.jsonl"]
+        assert (session.cost, session.prices) == (None, "")
+    session = {one.path.name: one for one in sessions(complete=True)}["rollout-b.jsonl"]
+    assert session.cost == pytest.approx(expected.total)
+    assert sessions(sort="cost")[0].cost == max(one.cost for one in sessions() if one.cost is not None)
