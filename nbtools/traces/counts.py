@@ -21,6 +21,9 @@ DEFINITIONS: Mapping[str, str] = {
     "calls": "Calls of tools that models made, sub-agents' included, each once; none on rewound branches",
     "nested_calls": "Calls that a script or a program made within a call; they are not among the calls",
     "failed_calls": "Calls that failed, or whose command ended with an exit code other than 0",
+    "other_failures": (
+        "Failures of nested calls and on rewound branches, which are not among the failed calls"
+    ),
     "errors": "Errors of the agent that are no calls, such as a failed request to the model",
     "edits": "Changes of files that took effect",
     "edited_files": "Files with at least one change that took effect",
@@ -75,21 +78,6 @@ class LogCounts(Struct, frozen=True):
         return self.ended - self.started
 
 
-def has_failed(call: Call) -> bool:
-    """Whether a call failed, or its command exited with an error code."""
-    return call.status == "error" or (call.status == "ok" and bool(call.exit_code))
-
-
-def is_counted_call(call: Call) -> bool:
-    """Whether a call is among ``calls``: a model made it, and its branch was not rewound."""
-    return call.live and (call.level == "model" or call.by_sub_agent)
-
-
-def is_error(event: Event) -> bool:
-    """Whether an event is among ``errors``."""
-    return event.kind == "error" and bool(event.text)
-
-
 class LogCounter:
     """Counts the rows of a log while they are read, in any order."""
 
@@ -124,9 +112,10 @@ class LogCounter:
         self._keys.add((call.session, call.id))
         if call.child:
             self._started_by[call.child] = (call.session, call.id)
-        if is_counted_call(call):
+        failed = call.failed
+        if failed is not None:
             self._calls += 1
-            self._failed += has_failed(call)
+            self._failed += failed
         elif call.live:
             self._nested += 1
 

@@ -268,6 +268,20 @@ class Call(Struct, frozen=True, array_like=True, gc=False):
     by_sub_agent: bool = False
 
     @property
+    def failed(self) -> bool | None:
+        """Whether the call failed, or its command ended with an exit code other than 0; None where it is not
+        among the counted calls (``counts.DEFINITIONS``): nested, or on a rewound branch.
+        """
+        if not self.live or (self.level != "model" and not self.by_sub_agent):
+            return None
+        return self.is_failure
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether the call failed, or its command ended with an exit code other than 0."""
+        return self.status == "error" or (self.status == "ok" and bool(self.exit_code))
+
+    @property
     def detail(self) -> Detail:
         """Arguments, output and changes, read from the log now."""
         return self.origin.detail(self)

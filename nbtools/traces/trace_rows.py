@@ -12,6 +12,7 @@ from itertools import chain
 from threading import Lock
 from typing import Any
 
+from nbtools.traces.counts import LogCounts, counts_of
 from nbtools.traces.following.growing_log import GrowingLog, file_states
 from nbtools.traces.model import (
     Call,
@@ -134,6 +135,13 @@ class TraceRows:
         Raises ``TraceError`` where prices are wanted and genai-prices is not installed.
         """
         return priced_cost(self.sessions, self.usage) if prices else recorded_cost(self.sessions)
+
+    @cached_property
+    def counts(self) -> LogCounts:
+        """The numbers of calls, edits, tokens and so on, as ``counts.DEFINITIONS`` defines them."""
+        tells_errors = all(log.format.tells_errors for log in self.readings)
+        rows = chain[Row](self.events, self.calls, self.file_changes, self.sessions)
+        return counts_of(rows, tells_errors=tells_errors)
 
     @cached_property
     def turns(self) -> list[TurnTime]:

@@ -335,14 +335,14 @@ async def is_moved_through_and_filtered(trace):
     for letter in "xzd":
         await keys.press(letter)
     await expect(trace.tab.panel.locator(".jp-Cell")).to_have_count(cells)
-    await trace.chip("edits").click()
+    await trace.chip("edit calls").click()
     await expect(trace.row("Edit")).to_be_visible()
     await expect(trace.rows.filter(has_text="Grep")).to_have_count(0)
     await trace.row("Edit").click()
     await expect(trace.card.locator(".nbtools-diff")).to_be_visible()
     await expect(trace.panel).to_contain_text("Raw")
     await trace.tab.look("trace-diff", trace.cell)
-    await trace.chip("edits").click()
+    await trace.chip("edit calls").click()
     await expect(trace.found).to_be_empty()
 
 

@@ -188,7 +188,7 @@ async def test_it_has_the_colours_of_its_front_end(views, kind, theme):
     """
     await views.as_in(kind, theme)
     trace = Explorer(views, await views.show(open_trace(REAL)))
-    await trace.chip("edits").click()
+    await trace.chip("edit calls").click()
     await trace.row("Edit").click()
     await expect(trace.panel.locator(".nbtools-diff")).to_be_visible()
     paper = await views.page.evaluate("getComputedStyle(document.body).backgroundColor")

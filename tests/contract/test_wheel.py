@@ -228,7 +228,7 @@ for number, log in enumerate(logs):
     explorer = nbtools.open_trace(f"{{samples}}/{{log}}")
     shown = explorer.bundle()
     assert sorted(shown) == ["application/vnd.nbtools.trace.v1+json", "text/html", "text/plain"], sorted(shown)
-    assert log not in facts or explorer.trace.facts() == facts[log], log
+    assert log not in facts or explorer.trace.facts().items() >= facts[log].items(), log
     calls = [line for line, row in enumerate(explorer.lines.rows) if isinstance(row, Call)]
     for line in calls[:20]:
         answers = []

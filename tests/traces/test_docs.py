@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from nbtools.traces.formats import formats
+from nbtools.traces.query.sql import SESSION_COUNTS
 from nbtools.traces.query.tables import COLUMNS, CORPUS_TABLES, TEXTS
 from nbtools.traces.reviews.records import Label
 from nbtools.traces.reviews.signals import DEFINITIONS
@@ -48,7 +49,8 @@ DOCUMENTED = {**CORPUS_TABLES, "labels": Label}
 def test_every_column_is_there_and_held_as_it_says(table: str) -> None:
     kind = DOCUMENTED[table]
     texts = [(name, "json" if name == "args" else "text") for name in TEXTS.get(kind, ())]
-    assert rows(sections()[table]) == [*COLUMNS[kind].items(), ("source", "text"), *texts]
+    counts = SESSION_COUNTS.items() if table == "sessions" else ()
+    assert rows(sections()[table]) == [*COLUMNS[kind].items(), ("source", "text"), *texts, *counts]
 
 
 def test_every_format_is_there() -> None:

@@ -345,7 +345,7 @@ def test_a_comparison_aligns_a_fork_as_a_whole_and_counts_what_it_repeats_once(t
     comparison = traces.compare(*[one.write(tmp_path) for one in logs])
     assert sum(run.calls for run in comparison.runs) == facts_of(logs)["calls"]
     assert sum(run.tokens.output or 0 for run in comparison.runs) == facts_of(logs)["output"]
-    assert [run.steps for run in comparison.runs] == [facts_of([one])["calls"] for one in logs]
+    assert [run.compared for run in comparison.runs] == [facts_of([one])["calls"] for one in logs]
     assert [run.repeats > 0 for run in comparison.runs] == [False, True]
 
 

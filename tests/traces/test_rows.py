@@ -70,7 +70,8 @@ def test_every_field_of_a_row_is_a_column() -> None:
         "sample": set(),
         "seqs": {"seqs", "seq", "last_seq"},
     }
-    told["tokens"] = {f"{name}_tokens" for name in traces.Tokens.__struct_fields__}
+    told["tokens"] = {f"{name}_tokens" for name in (*traces.Tokens.__struct_fields__, "uncached_input")}
+    told["by_sub_agent"] = {"by_sub_agent", "failed"}
     for kind, columns in COLUMNS.items():
         fields = kind.__struct_fields__  # type: ignore[attr-defined]
         assert set().union(*(told.get(name, {name}) for name in fields)) == set(columns)

@@ -24,7 +24,7 @@ from nbtools.traces.comparison.comparison_messages import (
 )
 from nbtools.traces.comparison.outcomes import Outcome, Outcomes
 from nbtools.traces.comparison.run import Run
-from nbtools.traces.counts import has_failed
+from nbtools.traces.counts import DEFINITIONS
 from nbtools.traces.explorer.line_style import CHANGE_OPS, outcome_of
 from nbtools.traces.explorer.redaction import redacted
 from nbtools.traces.explorer.summary import dollars, short_number
@@ -38,20 +38,14 @@ STEP_MARKS: tuple[Mark, ...] = ("", "same", "alike", "failed")
 _FOLDED = 4
 """Steps in common, one after the other, from which they are folded."""
 TOTALS = (
-    ComparedTotal(label="Steps", title="Calls of the session's own model: those that are compared below"),
-    ComparedTotal(label="Calls", title="All calls of tools, with those of sub-agents and nested calls"),
-    ComparedTotal(
-        label="Failed",
-        title="Calls that failed, commands that exited with an error code, errors of the agent",
-    ),
-    ComparedTotal(label="Edits", title="Calls that change files, whether or not the change took effect"),
-    ComparedTotal(label="Files", title="Files with a change that took effect"),
-    ComparedTotal(
-        label="Tokens in",
-        title="Tokens that were sent to models, with those read from and written to a cache",
-    ),
-    ComparedTotal(label="Tokens out", title="Tokens that models wrote"),
-    ComparedTotal(label="Duration", title="From the first to the last record"),
+    ComparedTotal(label="Compared", title="Calls of the session's own model: those that are compared below"),
+    ComparedTotal(label="Calls", title=DEFINITIONS["calls"]),
+    ComparedTotal(label="Failed", title=DEFINITIONS["failed_calls"]),
+    ComparedTotal(label="Edits", title=DEFINITIONS["edits"]),
+    ComparedTotal(label="Files", title=DEFINITIONS["edited_files"]),
+    ComparedTotal(label="Tokens in", title=DEFINITIONS["input_tokens"]),
+    ComparedTotal(label="Tokens out", title=DEFINITIONS["output_tokens"]),
+    ComparedTotal(label="Duration", title=DEFINITIONS["duration"]),
     ComparedTotal(label="Cost", title="US dollars, as recorded, or priced if that was asked for"),
 )
 
@@ -114,12 +108,12 @@ def run_row(comparison: Comparison, at: int) -> ComparedRun:
 
 
 def _totals(run: Run) -> tuple[str, ...]:
-    counts = (run.steps, run.calls, run.failed, run.edits, run.files)
-    tokens = (run.tokens_in, run.tokens.output)
+    counts = (run.compared, run.calls, run.failed_calls, run.edits, run.edited_files)
+    tokens = (run.input_tokens, run.output_tokens)
     return (
         *("" if count is None else f"{count:,}" for count in counts),
         *("" if count is None else short_number(count) for count in tokens),
-        "" if run.seconds is None else elapsed(run.seconds),
+        "" if run.duration is None else elapsed(run.duration),
         "" if run.cost is None else dollars(run.cost),
     )
 
@@ -266,7 +260,7 @@ def _subject(run: Run, call: Call) -> str:
 def _mark(call: Call | None, *, is_alike: bool) -> Mark:
     if call is None:
         return ""
-    if has_failed(call):
+    if call.is_failure:
         return "failed"
     return "alike" if is_alike else "same"
 

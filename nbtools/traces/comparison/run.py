@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from nbtools.core.deprecation import warn_deprecated
 from nbtools.core.errors import TraceError
 from nbtools.traces.comparison.steps import (
     ComparableCall,
     comparable_call,
     normalized_command,
 )
-from nbtools.traces.counts import has_failed
-from nbtools.traces.explorer.line_style import CHANGE_OPS
+from nbtools.traces.counts import LogCounts
 from nbtools.traces.model import FileChange, Session, Tokens
 from nbtools.traces.prompts import typed_text
 from nbtools.traces.repeated_records import REPEATS
 from nbtools.traces.trace import Trace
-from nbtools.traces.usage.requests import input_of, sum_of_tokens
+from nbtools.traces.usage.requests import sum_of_tokens
 from nbtools.traces.working_directory import file_key, relative_path
 
 
@@ -39,9 +39,9 @@ class Run:
     ``repeats`` is the number of records that a fork repeats of another run:
     they are aligned, and not counted again.
 
-    ``calls`` ``failed`` ``edits`` ``files`` ``tokens`` ``seconds`` are counted as the explorer counts them;
-    ``steps`` are the calls that are aligned: those of the session's own model, without rewound branches.
-    None: not recorded. ``cost`` is in US dollars.
+    ``counts`` are those of ``trace.counts``, whose names the run has, too. ``compared`` are the calls that
+    are aligned: those of the session's own model, without rewound branches. None: not recorded. ``cost`` is
+    in US dollars.
 
     ``read`` ``ran`` ``changed`` list each file or command once, in the order of first use,
     without rewound branches.
@@ -54,23 +54,71 @@ class Run:
     agents: tuple[str, ...]
     models: tuple[str, ...]
     task: str
-    steps: int
-    calls: int
-    failed: int | None
-    edits: int
-    files: int
+    compared: int
+    counts: LogCounts
     tokens: Tokens
     cost: float | None
-    seconds: float | None
     read: tuple[str, ...]
     ran: tuple[str, ...]
     changed: tuple[ChangedFile, ...]
     repeats: int = 0
 
     @property
+    def steps(self) -> int:
+        return self.counts.steps
+
+    @property
+    def calls(self) -> int:
+        return self.counts.calls
+
+    @property
+    def failed_calls(self) -> int | None:
+        return self.counts.failed_calls
+
+    @property
+    def edits(self) -> int:
+        return self.counts.edits
+
+    @property
+    def edited_files(self) -> int:
+        return self.counts.edited_files
+
+    @property
+    def input_tokens(self) -> int | None:
+        return self.counts.input_tokens
+
+    @property
+    def output_tokens(self) -> int | None:
+        return self.counts.output_tokens
+
+    @property
+    def duration(self) -> float | None:
+        """Seconds from the first to the last record; None where that is none."""
+        return self.counts.duration or None
+
+    @property
+    def failed(self) -> int | None:
+        """``failed_calls``; it goes with the next release."""
+        warn_deprecated("run.failed", "run.failed_calls")
+        return self.failed_calls
+
+    @property
+    def files(self) -> int:
+        """``edited_files``; it goes with the next release."""
+        warn_deprecated("run.files", "run.edited_files")
+        return self.edited_files
+
+    @property
     def tokens_in(self) -> int | None:
-        """Tokens that were sent, with those read from and written to a cache."""
-        return input_of(self.tokens)
+        """``input_tokens``; it goes with the next release."""
+        warn_deprecated("run.tokens_in", "run.input_tokens")
+        return self.input_tokens
+
+    @property
+    def seconds(self) -> float | None:
+        """``duration``; it goes with the next release."""
+        warn_deprecated("run.seconds", "run.duration")
+        return self.duration
 
     def relative_subject(self, subject: str) -> str:
         """Returns a call's subject without the path of the run's folder."""
@@ -96,22 +144,18 @@ def comparable_calls(trace: Trace) -> list[ComparableCall]:
     ]
 
 
-def run_of(trace: Trace, name: str, steps: int, *, prices: bool = False) -> Run:
+def run_of(trace: Trace, name: str, compared: int, *, prices: bool = False) -> Run:
     """Describes a run, with ``prices`` priced. Raises ``TraceError`` where the log has no session."""
     main = main_sessions(trace)
     folders = {one.id: one.cwd for one in trace.sessions}
     calls = [call for call in trace.calls if call.live]
     live = {(call.session, call.id) for call in calls}
     applied = [one for one in trace.file_changes if one.applied and one.path]
-    times = [time for one in trace.sessions for time in (one.started, one.ended) if time is not None]
     ids = {one.id for one in main}
     typed = (
         typed_text(one.text) for one in trace.events if one.kind == "user" and one.live and one.session in ids
     )
     task = " ".join(next(filter(None, typed), "").split())
-    failed = sum(map(has_failed, trace.calls))
-    failed += sum(one.kind == "error" and bool(one.text) for one in trace.events)
-    tells_errors = all(log.format.tells_errors for log in trace.readings)
     return Run(
         name=name,
         title=(typed_text(main[0].title) if len(main) == 1 else "") or task or main[0].id,
@@ -120,14 +164,10 @@ def run_of(trace: Trace, name: str, steps: int, *, prices: bool = False) -> Run:
         agents=_unique(one.agent for one in main),
         models=_unique(model for one in trace.sessions for model in one.models),
         task=task,
-        steps=steps,
-        calls=len(trace.calls),
-        failed=failed if failed or tells_errors else None,
-        edits=sum(call.op in CHANGE_OPS for call in trace.calls),
-        files=len({file_key(one.path, folders.get(one.session, "")) for one in applied}),
+        compared=compared,
+        counts=trace.counts,
         tokens=sum_of_tokens(one.tokens for one in trace.sessions),
         cost=trace.cost(prices=prices).total,
-        seconds=max(times) - min(times) if times and max(times) > min(times) else None,
         read=_unique(
             relative_path(path, folders.get(call.session, ""))
             for call in calls

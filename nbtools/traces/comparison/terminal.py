@@ -7,6 +7,8 @@ from argparse import Namespace
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec.structs import asdict
+
 from nbtools.core.errors import TraceError
 from nbtools.traces.comparison.comparison import Comparison, compare
 from nbtools.traces.comparison.comparison_rows import ComparisonRows
@@ -16,7 +18,7 @@ from nbtools.traces.log_arguments import comparison_command, expanded
 
 _OTHERS = ("search", "notebook", "follow", "html")
 """Options that take one log."""
-_FIELDS = ("name", "title", "log", "agents", "models", "task", "steps", "calls", "failed", "edits", "files")
+_FIELDS = ("name", "title", "log", "agents", "models", "task", "compared")
 """Fields of a run that JSON has as they are."""
 
 
@@ -48,10 +50,15 @@ def _records(comparison: Comparison) -> dict[str, Any]:
     runs = [
         {
             **{name: getattr(run, name) for name in _FIELDS},
-            "tokens_in": run.tokens_in,
-            "tokens_out": run.tokens.output,
-            "seconds": run.seconds,
+            **asdict(run.counts),
+            "duration": run.duration,
             "cost": run.cost,
+            # the names before, which go with the next release
+            "failed": run.failed_calls,
+            "files": run.edited_files,
+            "tokens_in": run.input_tokens,
+            "tokens_out": run.output_tokens,
+            "seconds": run.duration,
             "parts_at": None if parting is None else comparison.number(parting.run, parting.call),
         }
         for run, parting in zip(comparison.runs, comparison.partings, strict=True)

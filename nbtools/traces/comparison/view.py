@@ -49,7 +49,7 @@ class ComparisonDisplay:
     def __init__(self, comparison: Comparison) -> None:
         self.id = uuid.uuid4().hex
         self.comparison = comparison
-        self.size = sum(run.steps for run in comparison.runs)
+        self.size = sum(run.compared for run in comparison.runs)
         self._rows: dict[int, ComparisonRows] = {}
         self._lock = Lock()
 

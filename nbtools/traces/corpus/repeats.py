@@ -20,10 +20,10 @@ from nbtools.core.errors import TraceError
 from nbtools.traces.model import Call, Detail, Event, Origin, Ref, RequestUsage, Session, Tokens
 from nbtools.traces.optional_libraries import import_library
 from nbtools.traces.parallel_reading import RowBatch
-from nbtools.traces.query.sql import Database
-from nbtools.traces.query.tables import CORPUS_TABLES, schema
+from nbtools.traces.query.sql import Database, with_counts
+from nbtools.traces.query.tables import CORPUS_TABLES, TOKEN_COLUMNS, schema
 from nbtools.traces.repeated_records import COPIED_SESSION, MIN_ID, Repeats, find_repeats
-from nbtools.traces.usage.requests import TOKEN_KINDS
+from nbtools.traces.usage.requests import input_of
 
 _RELATED = f"""
 with identities as (
@@ -38,7 +38,7 @@ with identities as (
 select distinct source from identities semi join shared using (kind, id, time)
 union select source from all_sessions semi join copies using (id)
 """  # noqa: S608 - constants
-_TOKENS = tuple(f"{kind}_tokens" for kind in TOKEN_KINDS)
+_TOKENS = ("input_tokens", *TOKEN_COLUMNS)
 _COUNTED = ", ".join(
     f"if(r.id is null, s.{name}, r.{name}) as {name}" for name in (*_TOKENS, "cost", "flags", "counts")
 )
@@ -69,9 +69,11 @@ def add_views(db: Database) -> None:
     repeats = {source: one for source, one in found.items() if one is not None}
     if repeats:
         _add_tables(db, logs, repeats)
-    for name in CORPUS_TABLES:
-        rows = _VIEWS.get(name) if repeats else None
-        db.execute(f"create temp view {name} as {rows or f'from all_{name}'}")
+    views = {name: (_VIEWS.get(name) if repeats else None) or f"from all_{name}" for name in CORPUS_TABLES}
+    sessions = views.pop("sessions")
+    for name, rows in views.items():
+        db.execute(f"create temp view {name} as {rows}")
+    db.execute(f"create temp view sessions as {with_counts(f'({sessions})')}")
 
 
 class _Logs:
@@ -200,7 +202,8 @@ def _request(source: str, request: RequestUsage) -> dict[str, Any]:
 def _session(source: str, name: str, session: Session | None) -> dict[str, Any]:
     if session is None:
         return {"source": source, "id": name, "elsewhere": True}
-    tokens = {f"{kind}_tokens": getattr(session.tokens, kind) for kind in TOKEN_KINDS}
+    tokens = {column: getattr(session.tokens, kind) for column, kind in TOKEN_COLUMNS.items()}
+    tokens["input_tokens"] = input_of(session.tokens)
     counts = json.dumps(session.counts, ensure_ascii=False)
     return {
         "source": source,
@@ -213,7 +216,7 @@ def _session(source: str, name: str, session: Session | None) -> dict[str, Any]:
 
 
 def _tokens(row: Mapping[str, Any]) -> Tokens:
-    return Tokens(*(row[name] for name in _TOKENS))
+    return Tokens(**{kind: row[column] for column, kind in TOKEN_COLUMNS.items()})
 
 
 def _seconds(microseconds: int | None) -> float | None:

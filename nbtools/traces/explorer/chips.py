@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from threading import Lock
 
 from nbtools.cards.hidden_characters import one_line
-from nbtools.traces.explorer.explorer_view import Tone
+from nbtools.traces.counts import DEFINITIONS
 from nbtools.traces.explorer.line_style import CHANGE_OPS
 from nbtools.traces.explorer.redaction import redacted
 from nbtools.traces.explorer.row_messages import TraceChip
@@ -16,6 +16,8 @@ from nbtools.traces.model import Call, Session
 
 FACETS = ("kind", "end", "tool", "path")
 """The facets of chips.  A step matches a facet if it has one of the chosen chips of it."""
+_LABELS = {"edits": "edit calls"}
+"""Labels of chips that are not their keys: the head's *edits* are those that took effect."""
 _KINDS: Mapping[str, tuple[frozenset[str], str]] = {
     "edits": (CHANGE_OPS, "Calls that change files, whether or not the change took effect"),
     "shell": (frozenset({"shell"}), "Calls that run commands"),
@@ -29,9 +31,11 @@ _KINDS: Mapping[str, tuple[frozenset[str], str]] = {
     "thinking": (frozenset({"thinking"}), "Thinking of models"),
 }
 _KIND_BY_ROW = {kind: key for key, (kinds, _) in _KINDS.items() for kind in kinds}
-_ENDS: Mapping[Tone, str] = {
-    "failed": "Calls that failed or exited with an error, and errors of the agent",
+_ENDS: Mapping[str, str] = {
+    "failed": DEFINITIONS["failed_calls"],
     "stopped": "Calls that were denied, cancelled, interrupted or never answered",
+    "errors": DEFINITIONS["errors"],
+    "other failures": DEFINITIONS["other_failures"],
 }
 _MAX_KEY = 9_000
 """Characters of a tool's name or a path that can be filtered by."""
@@ -48,8 +52,8 @@ class Chips:
         self._ids: dict[tuple[str, str], int | None] = {}
         for key, (_, title) in _KINDS.items():
             self._add("kind", key, title)
-        for tone, title in _ENDS.items():
-            self._add("end", tone, title)
+        for key, title in _ENDS.items():
+            self._add("end", key, title)
 
     def since(self, first: int) -> tuple[TraceChip, ...]:
         """Returns the chips with the ids from ``first`` on."""
@@ -66,7 +70,8 @@ class Chips:
     def _add(self, facet: str, key: str, title: str = "") -> None:
         can_ask = len(key) <= _MAX_KEY and is_encodable(key)
         if can_ask:
-            label = one_line(redacted(key), 200)
+            label = _LABELS.get(key, "") if facet == "kind" else ""
+            label = label or one_line(redacted(key), 200)
             self._chips.append(TraceChip(facet=facet, key=f"{facet}:{key}", label=label, title=title))
         self._ids[facet, key] = len(self._chips) - 1 if can_ask else None
 
@@ -79,32 +84,33 @@ class StepChips:
         self._lines = lines
         self._files = files
         # A log has 100,000 calls, but few tools.
-        self._known: dict[tuple[str, str | None, Tone], tuple[int, ...]] = {}
+        self._known: dict[tuple[str, str | None, str], tuple[int, ...]] = {}
 
     def ids_at(self, line: int) -> Sequence[int]:
         row, tone = self._lines.rows[line], self._lines.tones[line]
         if isinstance(row, Session):
             return ()
         if not isinstance(row, Call):
-            return self._ids(row.kind, None, tone)
-        ids = self._ids(row.op, row.name, tone)
+            return self._ids(row.kind, None, "errors" if tone == "failed" else tone)
+        is_other = tone == "failed" and row.failed is None
+        ids = self._ids(row.op, row.name, "other failures" if is_other else tone)
         keys = self._files.keys_at(line)
         if not keys:
             return ids
         found = (self._chips.id_of("path", key) for key in keys)
         return [*ids, *(number for number in found if number is not None)]
 
-    def _ids(self, kind: str, tool: str | None, tone: Tone) -> tuple[int, ...]:
-        known = self._known.get((kind, tool, tone))
+    def _ids(self, kind: str, tool: str | None, end: str) -> tuple[int, ...]:
+        known = self._known.get((kind, tool, end))
         if known is None:
             wanted = [
                 ("kind", _KIND_BY_ROW.get(kind)),
-                ("end", tone if tone in _ENDS else None),
+                ("end", end if end in _ENDS else None),
                 ("tool", tool),
             ]
             found = (self._chips.id_of(facet, key) for facet, key in wanted if key is not None)
             known = tuple(number for number in found if number is not None)
-            self._known[kind, tool, tone] = known
+            self._known[kind, tool, end] = known
         return known
 
 

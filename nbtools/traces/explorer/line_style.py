@@ -10,7 +10,6 @@ from msgspec import Struct
 from nbtools.cards.hidden_characters import one_line
 from nbtools.cards.phrases import elapsed
 from nbtools.core.message import counted
-from nbtools.traces.counts import has_failed
 from nbtools.traces.explorer.explorer_view import Tone
 from nbtools.traces.explorer.nesting import CallKey, LineRow
 from nbtools.traces.explorer.redaction import redacted
@@ -83,7 +82,7 @@ def icon_of(call: Call) -> str:
 
 
 def tone_of(call: Call) -> Tone:
-    if has_failed(call):
+    if call.is_failure:
         return "failed"
     if call.status == "ok":
         return "changed" if call.op in CHANGE_OPS else "done"

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from nbtools.cards.hidden_characters import one_line
 from nbtools.cards.phrases import elapsed
 from nbtools.core.message import counted
-from nbtools.traces.counts import has_failed
+from nbtools.traces.counts import DEFINITIONS
 from nbtools.traces.explorer.explorer_view import TraceFact
-from nbtools.traces.explorer.line_style import CHANGE_OPS
 from nbtools.traces.explorer.redaction import redacted
-from nbtools.traces.model import Call, FileChange, SampleResult, Session
+from nbtools.traces.model import SampleResult
 from nbtools.traces.prompts import typed_text
 from nbtools.traces.repeated_records import REPEATS
 from nbtools.traces.session_index.places import label_of
 from nbtools.traces.trace import Trace
-from nbtools.traces.usage.requests import input_of
-from nbtools.traces.working_directory import file_key
 
 _MAX_MODELS = 2
 _MAX_SCORES = 6
@@ -38,24 +35,21 @@ class Summary:
 
 
 def summary_of(trace: Trace) -> Summary:
-    """Counts what the log records: all calls and failures that the explorer lists,
-    and the files whose changes took effect.
+    """Describes what the log records.
 
-    Each fact says in its ``title`` what it counts; the explorer's chips of the same name count the same.
+    Each fact says in its ``title`` what it counts, as ``counts.DEFINITIONS`` defines it; the explorer's chips
+    of the same name count the same.
     What is not recorded is omitted; an unreliable fact says why.
     """
-    folders = {session.id: session.cwd for session in trace.sessions}
-    applied = [change for change in trace.file_changes if change.applied]
-    files = {file_key(one.path, folders.get(one.session, "")) for one in applied if one.path}
     facts = (
         *_origin(trace),
         *_samples(trace.samples),
         *_records(trace),
         *_calls(trace),
-        *_edits(trace.calls, applied, len(files)),
-        *_tokens_and_cost(trace.sessions),
+        *_edits(trace),
+        *_tokens_and_cost(trace),
     )
-    return Summary(_title(trace), facts, len(files))
+    return Summary(_title(trace), facts, trace.counts.edited_files)
 
 
 def _title(trace: Trace) -> str:
@@ -77,9 +71,8 @@ def _origin(trace: Trace) -> Iterator[TraceFact]:
     if models:
         more = f" and {len(models) - _MAX_MODELS} more" if len(models) > _MAX_MODELS else ""
         yield TraceFact(text=one_line(", ".join(models[:_MAX_MODELS]) + more, 100))
-    times = [time for one in trace.sessions for time in (one.started, one.ended) if time is not None]
-    if times and max(times) > min(times):
-        yield TraceFact(text=elapsed(max(times) - min(times)))
+    if trace.counts.duration:
+        yield TraceFact(text=elapsed(trace.counts.duration), title=DEFINITIONS["duration"])
     roots = sum(not session.parent for session in trace.sessions)
     if roots > 1:
         yield TraceFact(text=counted(roots, "session"))
@@ -119,64 +112,75 @@ def _records(trace: Trace) -> Iterator[TraceFact]:
 
 
 def _calls(trace: Trace) -> Iterator[TraceFact]:
-    calls = trace.calls
-    nested = sum(call.level == "nested" for call in calls)
+    calls, counts = trace.calls, trace.counts
     rewound = sum(not call.live for call in calls)
-    uncounted = sum(not call.counted and call.level == "model" for call in calls)
-    listed = _listed(
-        (len(calls) - nested, "made by a model", "made by models"),
-        (nested, "nested in another call", "nested in other calls"),
+    uncounted = sum(not call.counted and call.failed is not None for call in calls)
+    nested = f" + {counts.nested_calls:,} nested" if counts.nested_calls else ""
+    apart = _listed(
+        (counts.nested_calls, "nested in another call", "nested in other calls"),
         (rewound, "on a rewound branch", "on rewound branches"),
-        (uncounted, "not counted by trace.facts()", "not counted by trace.facts()"),
     )
-    text = counted(len(calls), "call") + (f" ({nested:,} nested)" if nested else "")
-    yield TraceFact(text=text, title=f"Calls of tools: {listed}")
-    failed = [call for call in calls if has_failed(call)]
-    errors = sum(event.kind == "error" and bool(event.text) for event in trace.events)
+    rules = f" · of the calls, trace.facts() leaves out {uncounted:,}" if uncounted else ""
+    yield TraceFact(
+        text=counted(counts.calls, "call") + nested,
+        title=f"{DEFINITIONS['calls']}{f' · apart: {apart}' if apart else ''}{rules}",
+    )
     silent = not all(reading.format.tells_errors for reading in trace.readings)
-    if failed or errors:
-        exits = sum(call.status == "ok" for call in failed)
+    if counts.failed_calls:
+        exits = sum(bool(call.failed) and call.status == "ok" for call in calls)
         listed = _listed(
-            (len(failed) - exits, "call that failed", "calls that failed"),
+            (counts.failed_calls - exits, "call that failed", "calls that failed"),
             (exits, "command that exited with an error code", "commands that exited with an error code"),
-            (errors, "error of the agent", "errors of the agent"),
         )
         yield TraceFact(
-            text=f"{len(failed) + errors:,} failed",
+            text=f"{counts.failed_calls:,} failed",
             doubt=_INFERRED if silent else "",
             bad=True,
-            title=f"{listed}; {sum(call.level == 'nested' for call in failed):,} of them nested",
+            title=f"{DEFINITIONS['failed_calls']}: {listed}",
         )
     elif silent and calls:
         yield TraceFact(text="failures not recorded")
+    others = sum(call.failed is None and call.is_failure for call in calls)
+    if others:
+        yield TraceFact(text=counted(others, "other failure"), title=DEFINITIONS["other_failures"])
+    if counts.errors:
+        yield TraceFact(
+            text=counted(counts.errors, "error") + " of the agent", bad=True, title=DEFINITIONS["errors"]
+        )
 
 
 def _listed(*parts: tuple[int, str, str]) -> str:
     return ", ".join(f"{count:,} {one if count == 1 else several}" for count, one, several in parts if count)
 
 
-def _edits(calls: Iterable[Call], applied: Sequence[FileChange], files: int) -> Iterator[TraceFact]:
-    edits = sum(call.op in CHANGE_OPS for call in calls)
-    if edits:
-        title = "Calls that change files, whether or not the change took effect"
-        yield TraceFact(text=counted(edits, "edit"), title=title)
-    if files:
-        makers = {(change.session, change.call) for change in applied}
-        title = f"{counted(len(applied), 'change')} made by {counted(len(makers), 'call')} took effect"
-        yield TraceFact(text=f"{counted(files, 'file')} changed", title=title)
+def _edits(trace: Trace) -> Iterator[TraceFact]:
+    counts = trace.counts
+    if counts.edits:
+        makers = {(change.session, change.call) for change in trace.file_changes if change.applied}
+        title = f"{DEFINITIONS['edits']}: made by {counted(len(makers), 'call')}"
+        yield TraceFact(text=counted(counts.edits, "edit"), title=title)
+    if counts.edited_files:
+        title = f"{DEFINITIONS['edited_files']}, however their paths are written"
+        yield TraceFact(text=f"{counted(counts.edited_files, 'file')} changed", title=title)
 
 
-def _tokens_and_cost(sessions: Sequence[Session]) -> Iterator[TraceFact]:
-    tokens_in = sum(input_of(session.tokens) or 0 for session in sessions)
-    tokens_out = sum(session.tokens.output or 0 for session in sessions)
-    if tokens_in:
-        yield TraceFact(text=f"{short_number(tokens_in)} tokens in")
-    if tokens_out:
-        placeholders = any("tokens_placeholder" in session.flags for session in sessions)
-        yield TraceFact(text=f"{short_number(tokens_out)} out", doubt=_PLACEHOLDER if placeholders else "")
-    cost = sum(session.cost or 0 for session in sessions)
-    if cost:
-        yield TraceFact(text=dollars(cost))
+def _tokens_and_cost(trace: Trace) -> Iterator[TraceFact]:
+    counts = trace.counts
+    if counts.input_tokens:
+        parts = (
+            (counts.cache_read_tokens, "read from a cache"),
+            (counts.cache_write_tokens, "written to one"),
+        )
+        cached = "".join(f" · {count:,} {words}" for count, words in parts if count)
+        title = f"{DEFINITIONS['input_tokens']}: {counts.input_tokens:,}{cached}"
+        yield TraceFact(text=f"{short_number(counts.input_tokens)} tokens in", title=title)
+    if counts.output_tokens:
+        placeholders = any("tokens_placeholder" in session.flags for session in trace.sessions)
+        title = f"{DEFINITIONS['output_tokens']}: {counts.output_tokens:,}"
+        doubt = _PLACEHOLDER if placeholders else ""
+        yield TraceFact(text=f"{short_number(counts.output_tokens)} out", doubt=doubt, title=title)
+    if counts.cost:
+        yield TraceFact(text=dollars(counts.cost), title=f"{DEFINITIONS['cost']}, as the log records it")
 
 
 def dollars(amount: float) -> str:

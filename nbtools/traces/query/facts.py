@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import asdict
+
 if TYPE_CHECKING:
     from nbtools.traces.reader import Format
     from nbtools.traces.trace_rows import TraceRows
@@ -18,15 +20,17 @@ _RECOVERED = ("records", "tool_calls", "answered", "tool_errors", "file_edits")
 def facts_of(trace: TraceRows, strict: TraceRows) -> dict[str, Any]:
     """Returns the counts, times and totals of a trace as a dictionary for programs.
 
-    The keys are ``format bytes records malformed tool_calls by_name answered tool_errors first_ts last_ts
-    file_edits edited_paths tokens sessions`` and what only this format has. ``tokens`` are the sum over the
+    The keys are those of ``trace.counts``, which mean the same everywhere, and ``format bytes records
+    malformed tool_calls by_name answered tool_errors first_ts last_ts file_edits edited_paths tokens
+    sessions`` and what only this format has, by the rules of the format. ``tokens`` are the sum over the
     sessions, unless the log counts its own.
 
-    Malformed lines are not counted (``strict`` was read without them);
+    The rules of the format do not count malformed lines (``strict`` was read without them);
     where there are any, ``recovered`` has the counts with the records found in them.
     """
     (reading,) = trace.readings
     facts = {"bytes": reading.source.path.stat().st_size, **_counts(reading.format, strict)}
+    facts |= {**asdict(trace.counts), "duration": trace.counts.duration}
     if trace.problems:
         recovered = _counts(reading.format, trace)
         facts["recovered"] = {key: recovered[key] for key in _RECOVERED}

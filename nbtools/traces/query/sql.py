@@ -15,9 +15,19 @@ from threading import Lock
 from typing import Any
 
 from nbtools.core.errors import TraceError
+from nbtools.traces.formats import formats
 from nbtools.traces.html import render
+from nbtools.traces.model import Session
 from nbtools.traces.optional_libraries import import_library
-from nbtools.traces.query.tables import REVIEW_TABLES, TABLES, TEXTS, arrow_without_texts, schema, texts_of
+from nbtools.traces.query.tables import (
+    REVIEW_TABLES,
+    TABLES,
+    TEXTS,
+    ColumnType,
+    arrow_without_texts,
+    schema,
+    texts_of,
+)
 from nbtools.traces.rows import Rows
 
 MAX_ROWS = 50
@@ -28,6 +38,32 @@ _TOOLTIP = 2_000
 _NUMBERS = (int, float, Decimal, timedelta)
 _EXPONENT_FROM = 1e6
 """Numbers from here on would be written with an exponent at six digits."""
+
+
+SESSION_COUNTS: dict[str, ColumnType] = dict.fromkeys(
+    ("calls", "nested_calls", "failed_calls", "errors", "edits", "added_lines", "removed_lines"), "number"
+)
+"""The columns that ``sessions`` has in SQL only: numbers of the session, by ``counts.DEFINITIONS``."""
+_WITH_COUNTS = """
+select s.*, coalesce(c.calls, 0) as calls, coalesce(c.nested_calls, 0) as nested_calls,
+  if(coalesce(c.failed, 0) = 0 and s.format in ({silent}), null, coalesce(c.failed, 0)) as failed_calls,
+  coalesce(e.errors, 0) as errors, coalesce(f.edits, 0) as edits, f.added_lines, f.removed_lines
+from {sessions} s
+left join (
+  select source, session, count(failed) as calls, count(*) filter (live and failed is null) as nested_calls,
+    count(*) filter (failed) as failed
+  from {calls} group by all
+) c on c.source is not distinct from s.source and c.session = s.id
+left join (
+  select source, session, count(*) as errors from {events} where kind = 'error' and text <> '' group by all
+) e on e.source is not distinct from s.source and e.session = s.id
+left join (
+  select source, session, count(*) as edits, sum(added)::bigint as added_lines,
+    sum(removed)::bigint as removed_lines
+  from file_changes where applied group by all
+) f on f.source is not distinct from s.source and f.session = s.id
+"""
+"""Adds ``SESSION_COUNTS`` to sessions."""
 
 
 class QueryResult:
@@ -148,7 +184,17 @@ def open_database(tables: Mapping[str, Rows[Any]]) -> Database:
         db.add_table(name, schema(kind).empty_table())
     for name, rows in tables.items():
         _view(db, name, rows)
+    query = with_counts("internal.session_rows", "internal.calls_rows", "internal.events_rows")
+    db.execute(f"create temp view sessions as {query}")
     return db
+
+
+def with_counts(sessions: str, calls: str = "calls", events: str = "events") -> str:
+    """Returns the query that adds the numbers of calls, errors and edits to the rows of ``sessions``,
+    a table or a query in brackets.
+    """
+    silent = ", ".join(f"'{one.name}'" for one in formats() if not one.tells_errors)
+    return _WITH_COUNTS.format(sessions=sessions, calls=calls, events=events, silent=silent)
 
 
 def _view(db: Database, name: str, rows: Rows[Any]) -> None:
@@ -156,7 +202,8 @@ def _view(db: Database, name: str, rows: Rows[Any]) -> None:
     table = arrow_without_texts(rows, kind)
     texts = TEXTS.get(kind, ())
     if not texts:
-        db.add_table(name, table)
+        add = db.add_internal_table if kind is Session else db.add_table
+        add("session_rows" if kind is Session else name, table)
         return
     pa = import_library("pyarrow")
     numbered = table.append_column("number", pa.array(range(len(rows)), pa.int64()))

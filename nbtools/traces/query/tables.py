@@ -29,7 +29,7 @@ from nbtools.traces.optional_libraries import import_library
 from nbtools.traces.reader import LogFile
 from nbtools.traces.reviews.records import Label, SessionStart, Signal
 from nbtools.traces.row_texts import CALL_TEXTS, EVENT_TEXTS, text_of_event, texts_of_call
-from nbtools.traces.usage.requests import TOKEN_KINDS
+from nbtools.traces.usage.requests import TOKEN_KINDS, input_of
 
 BATCH = 1_000
 """Number of rows that are read and converted at a time."""
@@ -50,7 +50,11 @@ REVIEW_TABLES: dict[str, type] = {"labels": Label, "signals": Signal}
 """The tables that are made when a query names them."""
 CORPUS_TABLES: dict[str, type] = {**TABLES, "signals": Signal, "session_starts": SessionStart}
 """The tables that a corpus stores."""
-_TOKENS = " ".join(f"{kind}_tokens" for kind in TOKEN_KINDS)
+TOKEN_COLUMNS = {"uncached_input_tokens": "input"} | {
+    f"{kind}_tokens": kind for kind in TOKEN_KINDS if kind != "input"
+}
+"""The columns of the fields of ``Tokens``; ``input_tokens`` is the sum of those that were sent."""
+_TOKENS = " ".join(("input_tokens", *TOKEN_COLUMNS))
 
 
 def _columns_of(table: str) -> dict[str, ColumnType]:
@@ -97,7 +101,7 @@ COLUMNS: dict[type, dict[str, ColumnType]] = {
         result_size: number
         permission child: text
         turn: number
-        live counted: flag
+        live counted by_sub_agent failed: flag
         ref result_ref: ref
     """),
     FileChange: _columns_of("""
@@ -157,7 +161,7 @@ TEXTS: dict[type, tuple[str, ...]] = {Call: CALL_TEXTS, Event: EVENT_TEXTS}
 
 _ATTRIBUTES = {
     "time": "at",
-    **{f"{name}_tokens": f"tokens.{name}" for name in TOKEN_KINDS},
+    **{column: f"tokens.{name}" for column, name in TOKEN_COLUMNS.items()},
 }
 _LARGEST = 2**63
 
@@ -246,6 +250,8 @@ def _columns(rows: Sequence[Any], kind: type, readings: Sequence[LogFile | None]
 
 @cache
 def _getter(column: str) -> Callable[[Any], Any]:
+    if column == "input_tokens":
+        return lambda row: input_of(row.tokens)
     return attrgetter(_ATTRIBUTES.get(column, column))
 
 

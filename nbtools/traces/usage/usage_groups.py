@@ -12,7 +12,6 @@ from math import isfinite
 from msgspec import Struct
 from msgspec.structs import astuple
 
-from nbtools.traces.counts import has_failed, is_counted_call
 from nbtools.traces.model import Call, RequestUsage, Row, Session
 from nbtools.traces.usage.requests import input_of
 
@@ -101,10 +100,10 @@ class UsageCounter:
             self._requests.append(row)
         elif type(row) is Session:
             self._sessions[row.id] = row
-        elif type(row) is Call and is_counted_call(row):
+        elif type(row) is Call and row.failed is not None:
             counts = self._calls.setdefault(_half_hour(row.at), [0, 0])
             counts[0] += 1
-            counts[1] += has_failed(row)
+            counts[1] += row.failed
 
     def usage(self) -> LogUsage:
         """Returns the usage of all rows so far."""

@@ -151,7 +151,9 @@ def test_real_sessions_of_several_formats_are_compared() -> None:
     assert len({log.format.name for trace in comparison.traces for log in trace.readings}) >= 5
     for at, trace in enumerate(comparison.traces):
         ours = [step.calls[at] for step in comparison.steps if step.calls[at]]
-        assert len({id(call) for call in ours}) == len(ours) == comparison.runs[at].steps <= len(trace.calls)
+        assert (
+            len({id(call) for call in ours}) == len(ours) == comparison.runs[at].compared <= len(trace.calls)
+        )
         assert all(comparison.number(at, call) for call in ours)
     assert len(html(comparison)) < 300_000
 
@@ -163,12 +165,12 @@ def test_totals_are_those_of_the_explorer(path: Path) -> None:
     facts = [fact.text for fact in summary_of(trace).facts]
     assert next((fact for fact in facts if " call" in fact), "0 calls").startswith(f"{run.calls:,} call")
     failed = next((fact for fact in facts if fact.endswith(" failed")), "")
-    assert failed == (f"{run.failed:,} failed" if run.failed else "")
+    assert failed == (f"{run.failed_calls:,} failed" if run.failed_calls else "")
     assert next((fact for fact in facts if fact.endswith((" edit", " edits"))), "0 edits").startswith(
         f"{run.edits:,} edit"
     )
     assert next((fact for fact in facts if fact.endswith(" changed")), "0 files changed").startswith(
-        f"{run.files:,} file"
+        f"{run.edited_files:,} file"
     )
 
 

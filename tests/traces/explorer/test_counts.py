@@ -14,6 +14,7 @@ from tests.traces.explorer.asking import ask, listed
 from tests.traces.recorded import LOGS, SAMPLES
 
 CHANGES = "('write', 'edit', 'patch', 'notebook')"
+MADE = "live and (level = 'model' or by_sub_agent)"
 FAILED = "(status = 'error' or (status = 'ok' and coalesce(exit_code, 0) <> 0))"
 KINDS = {
     "edits": f"select count(*) from calls where op in {CHANGES}",
@@ -45,9 +46,12 @@ def test_every_number_is_what_sql_counts(log: str) -> None:
     chips = Counter(key for row in shown for key in row["chips"])
     for kind, query in KINDS.items():
         assert chips.get(f"kind:{kind}", 0) == count(query), kind
-    failed = count(f"select count(*) from calls where {FAILED}")
+    failed = count(f"select count(*) from calls where {FAILED} and {MADE}")
+    others = count(f"select count(*) from calls where {FAILED} and not ({MADE})")
     errors = count("select count(*) from events where kind = 'error' and text <> ''")
-    assert chips.get("end:failed", 0) == failed + errors
+    assert chips.get("end:failed", 0) == failed
+    assert chips.get("end:errors", 0) == errors
+    assert chips.get("end:other failures", 0) == others
     stopped = count("select count(*) from calls where status not in ('ok', 'error', 'unknown')")
     assert chips.get("end:stopped", 0) == stopped
     tools = dict(trace.sql("select name, count(*) from calls group by name").fetchall())
@@ -56,22 +60,24 @@ def test_every_number_is_what_sql_counts(log: str) -> None:
 
     facts = {fact.text: fact for fact in view.facts}
     calls = next(text for text in facts if re.match(r"[\d,]+ calls?\b", text))
-    assert number(calls.split()[0]) == all_calls
-    nested = count("select count(*) from calls where level = 'nested'")
-    assert (f"({nested:,} nested)" in calls) == (nested > 0)
+    made = count(f"select count(*) from calls where {MADE}")
+    assert number(calls.split()[0]) == made
+    nested = count(f"select count(*) from calls where live and not ({MADE})")
+    assert (f" + {nested:,} nested" in calls) == (nested > 0)
     title = Counter({words: number(n) for n, words in re.findall(r"(\d[\d,]*) ([^,]+)", facts[calls].title)})
-    assert sum(n for words, n in title.items() if words.startswith(("made by", "nested in"))) == all_calls
-    head_failed = [number(text.split()[0]) for text in facts if text.endswith(" failed")]
-    assert head_failed == ([failed + errors] if failed + errors else [])
-    edits = [number(text.split()[0]) for text in facts if re.fullmatch(r"[\d,]+ edits?", text)]
-    assert edits == ([chips["kind:edits"]] if "kind:edits" in chips else [])
-    changed = [fact for text, fact in facts.items() if text.endswith(" changed")]
+    apart = sum(n for words, n in title.items() if words.startswith(("nested in", "on rewound")))
+    assert made + apart == all_calls
+    assert [number(text.split()[0]) for text in facts if text.endswith(" failed")] == [failed][: bool(failed)]
+    head_errors = [number(text.split()[0]) for text in facts if text.endswith(" of the agent")]
+    assert head_errors == [errors][: bool(errors)]
     applied = count("select count(*) from file_changes where applied")
+    edits = [number(text.split()[0]) for text in facts if re.fullmatch(r"[\d,]+ edits?", text)]
+    assert edits == [applied][: bool(applied)]
+    changed = [fact for text, fact in facts.items() if text.endswith(" changed")]
     files = count("select count(distinct path) from file_changes where applied and path <> ''")
     assert bool(changed) == (files > 0)
     for fact in changed:
         assert 0 < number(fact.text.split()[0]) <= files
-        assert number(fact.title.split()[0]) == applied
     changes = ask(explorer, "changes")
     assert isinstance(changes, TraceChanges)
     assert (
@@ -85,5 +91,5 @@ def test_every_number_is_what_sql_counts(log: str) -> None:
     assert sum(file.added or 0 for file in changes.files) == count(
         "select coalesce(sum(added), 0) from file_changes where applied and path <> ''"
     )
-    assert (view.failure is None) == (failed + errors == 0)
+    assert (view.failure is None) == (failed + errors + others == 0)
     assert view.failure is None or explorer.lines.tones[view.failure] == "failed"

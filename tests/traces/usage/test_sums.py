@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from nbtools import traces
-from nbtools.traces.usage.requests import TOKEN_KINDS, sum_of_tokens
+from nbtools.traces.query.tables import TOKEN_COLUMNS
+from nbtools.traces.usage.requests import TOKEN_KINDS, input_of, sum_of_tokens
 from tests.traces.recorded import LOGS, SAMPLES
 
 RESTS = {
@@ -46,7 +47,8 @@ def test_the_steps_of_a_request_are_steps_of_its_session(log: str) -> None:
 @pytest.mark.parametrize("log", LOGS)
 def test_sql_has_the_same_sums(log: str) -> None:
     trace = traces.load(SAMPLES / log)
-    columns = ", ".join(f"sum({kind}_tokens)" for kind in TOKEN_KINDS)
-    ((*found,),) = trace.sql(f"select {columns} from usage").fetchall()
+    columns = ", ".join(f"sum({column})" for column in TOKEN_COLUMNS)
+    ((sent, *found),) = trace.sql(f"select sum(input_tokens), {columns} from usage").fetchall()
     total = sum_of_tokens(session.tokens for session in trace.sessions)
     assert [int(count or 0) for count in found] == [getattr(total, kind) or 0 for kind in TOKEN_KINDS]
+    assert int(sent or 0) == (input_of(total) or 0)
