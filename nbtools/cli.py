@@ -83,11 +83,20 @@ def _add_trace(parser: argparse.ArgumentParser) -> None:
     output.add_argument(
         "--html", metavar="FILE", help="write the session as one HTML file to share, without secrets"
     )
+    output.add_argument(
+        "--export",
+        metavar=("FORMAT", "FILE"),
+        nargs="+",
+        help=(
+            "write the log in the format atif, claude, scout, csv, parquet or html, without secrets; csv and"
+            " parquet are a folder of tables, without FILE it is named after the log"
+        ),
+    )
     parser.add_argument(
         "--redact",
         metavar="FILE",
         default="",
-        help="with --html: regular expressions of further secrets, one a line",
+        help="with --html and --export: regular expressions of further secrets, one a line",
     )
     parser.add_argument(
         "--check",
@@ -220,7 +229,7 @@ def _trace(options: argparse.Namespace) -> int:
 
 def _refuse_log_options(options: argparse.Namespace) -> None:
     """Raises ``TraceError`` for an option that needs a log, where a list of sessions is selected."""
-    stray = next((name for name in ("notebook", "follow", "html") if getattr(options, name)), None)
+    stray = next((name for name in ("notebook", "follow", "html", "export") if getattr(options, name)), None)
     if stray is not None:
         raise TraceError(
             f"--{stray} takes a log: name its path, or latest, as in nbtools trace latest --{stray}"
@@ -242,8 +251,10 @@ def _print_log(log: str, options: argparse.Namespace) -> None:
     elif options.follow:
         for line in terminal.followed_steps(log, _is_read):
             print(line, flush=True)
-    elif options.html:
-        path, removed = terminal.export_html(log, options.html, options.redact)
+    elif options.html or options.export:
+        path, removed = terminal.exported(
+            log, *(options.export or ("html", options.html)), patterns=options.redact
+        )
         print("\n".join(removed), file=sys.stderr)
         print(path)
     elif options.notebook:

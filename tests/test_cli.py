@@ -129,6 +129,21 @@ def test_a_session_is_written_as_one_file_to_share(nbtools, tmp_path):
     assert "external-agents" not in (tmp_path / "shared.html").read_text().partition("<body>")[0]
 
 
+def test_a_session_is_exported_in_formats_of_other_tools(nbtools, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = nbtools("trace", LOG, "--export", "atif", "mine.json")
+    assert (done.returncode, done.stdout.strip()) == (0, "mine.json")
+    assert "Lost: the tokens of single requests" in done.stderr
+    assert json.loads((tmp_path / "mine.json").read_text())["schema_version"] == "ATIF-v1.8"
+    tables = tmp_path / nbtools("trace", LOG, "--export", "csv").stdout.strip()
+    assert tables.name.endswith("-csv")
+    assert {"calls.csv", "sessions.csv"} <= {path.name for path in tables.iterdir()}
+    assert nbtools("trace", LOG, "--export", "html").stdout.strip().endswith(".html")
+    assert "Did you mean claude" in nbtools("trace", LOG, "--export", "claud").stderr
+    assert "one name too many" in nbtools("trace", LOG, "--export", "csv", "a", "b").stderr
+    assert "--export takes a log" in nbtools("trace", "--export", "csv", LOG).stderr
+
+
 def test_a_log_is_printed_step_by_step(nbtools):
     done = nbtools("trace", LOG)
     title, facts, *steps = done.stdout.splitlines()

@@ -10,6 +10,7 @@ from typing import Any
 
 from nbtools.core.errors import TraceError
 from nbtools.traces.deprecated_methods import DeprecatedMethods
+from nbtools.traces.export_methods import ExportMethods
 from nbtools.traces.formats import open_log
 from nbtools.traces.model import Row
 from nbtools.traces.parallel_reading import read_in_processes
@@ -53,7 +54,7 @@ def open_logs(paths: str | Path | Iterable[str | Path]) -> list[LogFile]:
     return opened
 
 
-class Trace(TraceRows, DeprecatedMethods):
+class Trace(TraceRows, ExportMethods, DeprecatedMethods):
     """Session logs loaded into memory: rows, SQL and search."""
 
     def facts(self) -> dict[str, Any]:

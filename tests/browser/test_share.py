@@ -53,6 +53,30 @@ async def test_a_session_is_shared_after_a_preview_of_the_removed_secrets(open_p
     assert "Thanks" not in DATA.sub("", text)
 
 
+async def test_a_session_is_exported_in_a_format_that_says_what_it_loses(open_planted, tmp_path):
+    trace = await open_planted()
+    await trace.node.get_by_role("button", name="export…").click()
+    panel = trace.node.get_by_role("region", name="Share this session")
+    await expect(panel.get_by_label("Format")).to_have_value("atif")
+    await expect(panel).to_contain_text("Lost: the tokens of single requests")
+    await panel.get_by_label("Format").select_option("claude")
+    await expect(panel).to_contain_text("Lost: all tokens and costs")
+    await expect(panel).to_contain_text("GitHub token")
+    await expect(panel.get_by_label("With the notes and labels of the review")).to_be_hidden()
+    await is_accessible(trace.tab.page, PANEL)
+    await trace.tab.look("export", trace.cell)
+    await panel.get_by_label("Format").select_option("atif")
+    await panel.get_by_role("button", name="Write files").click()
+    await expect(trace.notice).to_contain_text("session.atif.json")
+    assert PLANTED[0].secret not in (tmp_path / "session.atif.json").read_text(encoding="utf-8")
+    await trace.node.get_by_role("button", name="share…").click()
+    await expect(panel.get_by_label("Format")).to_have_value("html")
+    await trace.node.get_by_role("button", name="export…").click()
+    await expect(panel.get_by_label("Format")).to_have_value("atif")
+    await trace.node.get_by_role("button", name="export…").click()
+    await expect(panel).to_have_count(0)
+
+
 SHARE_WITH_PATTERN = """node => {
     [...node.querySelectorAll('button')].find(button => button.textContent === 'share…').click();
     const patterns = node.querySelector('.nbtools-trace-patterns');

@@ -455,8 +455,8 @@ export class ExplorerView {
     this.showNotice('');
     if (action === 'compare') {
       this.context.compare?.();
-    } else if (action === 'share') {
-      this.sharePanel.toggle();
+    } else if (action === 'share' || action === 'export') {
+      this.sharePanel.toggle(action);
     } else {
       this.actionRunning = true;
       await this.tryTo(async () =>

@@ -54,9 +54,10 @@ export class HeaderView {
       compare: [trans.__('compare…'), trans.__('Compares this log with another')],
       notebook: [trans.__('to notebook'), trans.__('Writes a new notebook next to the log, with a cell for each call')],
       share: [trans.__('share…'), trans.__('Writes one HTML file for other people, without secrets')],
+      export: [trans.__('export…'), trans.__('Writes the session in a format of other tools, or as tables, without secrets')],
       sql: [trans.__('SQL'), trans.__('Adds a cell that queries this log with SQL')]
     };
-    const possible = { compare: this.context.compare, notebook: true, share: true, sql: this.context.addCell };
+    const possible = { compare: this.context.compare, notebook: true, share: true, export: true, sql: this.context.addCell };
     const links = actions
       .filter(action => possible[action])
       .map(action => linkButton(labels[action][0], () => this.runAction(action), labels[action][1]));

@@ -248,6 +248,20 @@ export const parseTraceExport: parse.Parser<TraceExport> = parse.record<TraceExp
   place: parse.otherwise(parse.text, ''),
 });
 
+/** A format of other tools. ``about`` says what it is and what it loses; ``notes``: it can have the labels of the review. */
+export interface TraceExportFormat {
+  readonly name: string;
+  readonly label: string;
+  readonly about: string;
+  readonly notes: boolean;
+}
+export const parseTraceExportFormat: parse.Parser<TraceExportFormat> = parse.record<TraceExportFormat>({
+  name: parse.text,
+  label: parse.text,
+  about: parse.text,
+  notes: parse.flag,
+});
+
 /** ``doubt`` says why the fact is unreliable; ``bad`` marks bad news; ``title`` says what is counted. */
 export interface TraceFact {
   readonly text: string;
@@ -400,7 +414,7 @@ export const parseTraceSecret: parse.Parser<TraceSecret> = parse.record<TraceSec
   kept: parse.otherwise(parse.flag, false),
 });
 
-/** The options of a file to share; ``write``: it is written into the kernel's working directory.
+/** The options of a file to share; ``write``: it is written into the kernel's working directory. ``format`` is ``html`` for a page, or the name of a format of other tools (``TraceExportFormat``).
 
 ``patterns`` are regular expressions of further secrets, ``keep`` the ids of secrets that stay; ``home``: home folders become ``~``. ``notes``: the review's notes, labels and verdicts are in the file. */
 export interface TraceShareParams {
@@ -409,6 +423,7 @@ export interface TraceShareParams {
   readonly keep: readonly string[];
   readonly home: boolean;
   readonly notes: boolean;
+  readonly format: string;
   readonly write: boolean;
 }
 
@@ -570,7 +585,7 @@ export interface TraceView {
   readonly failure: number | null;
   readonly changed: number;
   readonly samples: number;
-  readonly actions: readonly ('compare' | 'notebook' | 'share' | 'sql')[];
+  readonly actions: readonly ('compare' | 'notebook' | 'share' | 'export' | 'sql')[];
   readonly version: number;
   readonly fresh: boolean;
 }
@@ -584,7 +599,7 @@ export const parseTraceView: parse.Parser<TraceView> = parse.record<TraceView>({
   failure: parse.otherwise(parse.nullable(parse.number), null),
   changed: parse.otherwise(parse.number, 0),
   samples: parse.otherwise(parse.number, 0),
-  actions: parse.otherwise(parse.list(parse.oneOf('compare', 'notebook', 'share', 'sql')), []),
+  actions: parse.otherwise(parse.list(parse.oneOf('compare', 'notebook', 'share', 'export', 'sql')), []),
   version: parse.otherwise(parse.number, 0),
   fresh: parse.otherwise(parse.flag, false),
 });
@@ -627,17 +642,19 @@ export const parseTraceReview: parse.Parser<TraceReview> = parse.record<TraceRev
   version: parse.otherwise(parse.number, 0),
 });
 
-/** The content of a shared file: its size in bytes, and what was removed. ``path`` is the file that was written.
+/** The content of a shared file: its size in bytes, 0 for one that is not a page, and what was removed. ``path`` is the file that was written.
 
 ``notes`` counts the notes, labels and verdicts that can be in it. */
 export interface TraceShare {
   readonly size: number;
+  readonly formats: readonly TraceExportFormat[];
   readonly secrets: readonly TraceSecret[];
   readonly notes: number;
   readonly path: string;
 }
 export const parseTraceShare: parse.Parser<TraceShare> = parse.record<TraceShare>({
   size: parse.number,
+  formats: parse.otherwise(parse.list(parseTraceExportFormat), []),
   secrets: parse.list(parseTraceSecret),
   notes: parse.otherwise(parse.number, 0),
   path: parse.otherwise(parse.text, ''),

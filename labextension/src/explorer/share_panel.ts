@@ -1,19 +1,26 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { element, linkButton, setText } from '../shared/element.js';
 import { failureMessage, type LogRequests } from './requests.js';
-import type { TraceSecret, TraceShare } from './model.js';
+import type { TraceExportFormat, TraceSecret, TraceShare } from './model.js';
 
-/** Shows what is removed from a session before it is shared, and writes the file. */
+/** Shows what is removed from a session before it is shared as a page or exported in a format of other tools, and writes the file. */
 export class SharePanel {
   readonly node = element('section', 'nbtools-trace-share');
+  private readonly format = element('select', 'nbtools-trace-menu');
+  private readonly about = element('p', '');
   private readonly list = element('ul', 'nbtools-trace-secrets');
   private readonly patterns = element('textarea', 'nbtools-trace-patterns');
   private readonly home = element('input', '');
   private readonly notes = element('input', '');
+  private readonly notesLabel: HTMLElement;
   private readonly noteCount = element('span', 'nbtools-trace-quiet');
   private readonly status = element('span', 'nbtools-trace-quiet');
   private readonly write: HTMLButtonElement;
   private readonly keep = new Set<string>();
+  /** The formats of other tools, as the kernel names them; empty until its first answer. */
+  private formats: readonly TraceExportFormat[] = [];
+  /** Whether the first format of another tool is chosen as soon as it is known. */
+  private exports = false;
   /** The number of the last request; answers to earlier ones are dropped. */
   private last = 0;
   /** Whether an answer has been shown.  The first one is shown even if it is late: its list stays if the last request fails. */
@@ -24,7 +31,12 @@ export class SharePanel {
     private readonly requests: LogRequests,
     private readonly onWritten: (path: string) => void
   ) {
-    this.write = element('button', 'nbtools-button nbtools-primary', trans.__('Write HTML file'));
+    this.write = element('button', 'nbtools-button nbtools-primary');
+    this.format.append(new Option(trans.__('HTML page'), 'html'));
+    this.format.addEventListener('change', () => {
+      this.update();
+      void this.request(false);
+    });
     this.write.type = 'button';
     this.write.addEventListener('click', () => void this.request(true));
     this.home.type = 'checkbox';
@@ -36,40 +48,67 @@ export class SharePanel {
     this.patterns.spellcheck = false;
     this.patterns.addEventListener('change', () => void this.request(false));
     this.status.setAttribute('role', 'status');
+    this.notesLabel = element('label', '', this.notes, trans.__('With the notes and labels of the review'), this.noteCount);
     this.node.hidden = true;
     this.build();
   }
 
-  toggle(): void {
-    this.node.hidden = !this.node.hidden;
+  /** Shows the panel for a page to share or for an export, or hides it if it is shown for that. */
+  toggle(action: 'share' | 'export'): void {
+    const exports = action === 'export';
+    this.node.hidden = !this.node.hidden && exports === (this.format.value !== 'html' || this.exports);
     if (!this.node.hidden) {
       this.keep.clear();
+      this.choose(exports);
       void this.request(false);
-      this.write.focus();
+      (exports ? this.format : this.write).focus();
     }
+  }
+
+  private close(): void {
+    this.node.hidden = true;
+  }
+
+  private choose(exports: boolean): void {
+    const [first] = this.formats;
+    this.exports = exports && !first;
+    this.format.value = exports && first ? first.name : 'html';
+    this.update();
+  }
+
+  /** Says what the chosen format is. */
+  private update(): void {
+    const { trans } = this;
+    const format = this.formats.find(({ name }) => name === this.format.value);
+    setText(
+      this.about,
+      format
+        ? `${format.about} ${trans.__('What is listed here is removed from it:')}`
+        : trans.__('One HTML file with all steps. It needs no kernel and loads nothing. What is listed here is removed from it:')
+    );
+    setText(this.write, format ? trans.__('Write files') : trans.__('Write HTML file'));
+    this.notesLabel.hidden = format?.notes === false;
   }
 
   private build(): void {
     const { trans } = this;
     this.node.setAttribute('aria-label', trans.__('Share this session'));
     this.node.append(
-      element(
-        'p',
-        '',
-        trans.__('One HTML file with all steps. It needs no kernel and loads nothing. What is listed here is removed from it:')
-      ),
+      element('label', '', trans.__('Format'), this.format),
+      this.about,
       this.list,
       element('label', '', this.home, trans.__('Home folders and user names become ~')),
-      element('label', '', this.notes, trans.__('With the notes and labels of the review'), this.noteCount),
+      this.notesLabel,
       element('label', '', trans.__('Remove also (regular expressions, one a line)'), this.patterns),
       element(
         'div',
         'nbtools-trace-share-foot',
         this.write,
-        linkButton(trans.__('Close'), () => this.toggle()),
+        linkButton(trans.__('Close'), () => this.close()),
         this.status
       )
     );
+    this.update();
   }
 
   private async request(write: boolean): Promise<void> {
@@ -84,6 +123,7 @@ export class SharePanel {
         keep: [...this.keep],
         home: this.home.checked,
         notes: this.notes.checked,
+        format: this.format.value,
         write
       });
       if (number === this.last || !this.isListed) {
@@ -102,7 +142,12 @@ export class SharePanel {
     }
   }
 
-  private show({ secrets, notes, path }: TraceShare): void {
+  private show({ secrets, notes, path, formats }: TraceShare): void {
+    if (!this.formats.length) {
+      this.formats = formats;
+      this.format.append(...formats.map(({ name, label }) => new Option(label, name)));
+      this.exports && this.choose(true);
+    }
     setText(this.noteCount, `(${notes.toLocaleString()})`);
     if (path) {
       this.node.hidden = true;
@@ -115,7 +160,8 @@ export class SharePanel {
   private summary({ secrets, size }: TraceShare): string {
     const { trans } = this;
     const found = secrets.length ? '' : trans.__('No secrets found.');
-    return [found, trans.__('The file has %1 kB.', Math.ceil(size / 1000).toLocaleString())].filter(Boolean).join(' ');
+    const length = this.format.value === 'html' && trans.__('The file has %1 kB.', Math.ceil(size / 1000).toLocaleString());
+    return [found, length].filter(Boolean).join(' ');
   }
 
   private item({ id, kind, shown, count, places, kept }: TraceSecret): HTMLElement {

@@ -16,7 +16,7 @@ from nbtools.traces.comparison.text import comparison_text
 from nbtools.traces.comparison.view import ComparisonDisplay
 from nbtools.traces.log_arguments import comparison_command, expanded
 
-_OTHERS = ("search", "notebook", "follow", "html")
+_OTHERS = ("search", "notebook", "follow", "html", "export")
 """Options that take one log."""
 _FIELDS = ("name", "title", "log", "agents", "models", "task", "compared")
 """Fields of a run that JSON has as they are."""

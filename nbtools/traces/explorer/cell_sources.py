@@ -25,7 +25,7 @@ class CellSources:
     @property
     def actions(self) -> tuple[TraceAction, ...]:
         """The actions offered for the whole log."""
-        return ("compare", "notebook", "share", "sql") if self._log else ()
+        return ("compare", "notebook", "share", "export", "sql") if self._log else ()
 
     def link(self, step: str) -> str:
         """Returns a cell that opens the log at this step."""

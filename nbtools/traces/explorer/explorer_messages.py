@@ -24,6 +24,7 @@ class TraceLineParams(Wire):
 
 class TraceShareParams(Wire):
     """The options of a file to share; ``write``: it is written into the kernel's working directory.
+    ``format`` is ``html`` for a page, or the name of a format of other tools (``TraceExportFormat``).
 
     ``patterns`` are regular expressions of further secrets, ``keep`` the ids of secrets that stay; ``home``:
     home folders become ``~``. ``notes``: the review's notes, labels and verdicts are in the file.
@@ -34,6 +35,7 @@ class TraceShareParams(Wire):
     keep: tuple[Annotated[str, Field(max_length=100)], ...] = Field((), max_length=10_000)
     home: bool = True
     notes: bool = False
+    format: str = Field("html", max_length=20)
     write: bool = False
 
 
@@ -119,14 +121,26 @@ class TraceSecret(Wire):
     kept: bool = False
 
 
+class TraceExportFormat(Wire):
+    """A format of other tools. ``about`` says what it is and what it loses; ``notes``: it can have the labels
+    of the review.
+    """
+
+    name: str
+    label: str
+    about: str
+    notes: bool
+
+
 class TraceShare(Wire):
-    """The content of a shared file: its size in bytes, and what was removed.
+    """The content of a shared file: its size in bytes, 0 for one that is not a page, and what was removed.
     ``path`` is the file that was written.
 
     ``notes`` counts the notes, labels and verdicts that can be in it.
     """
 
     size: int
+    formats: tuple[TraceExportFormat, ...] = ()
     secrets: tuple[TraceSecret, ...]
     notes: int = 0
     path: str = ""

@@ -21,7 +21,7 @@ Tone: TypeAlias = Literal["person", "agent", "quiet", "done", "changed", "failed
 ``stopped`` is denied, cancelled or unfinished.
 """
 TraceOrder = Literal["", "tokens", "duration"]
-TraceAction = Literal["compare", "notebook", "share", "sql"]
+TraceAction = Literal["compare", "notebook", "share", "export", "sql"]
 
 
 class TraceFact(Wire):

@@ -188,11 +188,30 @@ def record_batch(
     rows: Sequence[Any], kind: type, readings: Sequence[LogFile | None], texts: Texts | None = None
 ) -> Any:
     """Returns a ``pyarrow.RecordBatch``; ``texts`` reads the texts of a row."""
-    columns = _columns(rows, kind, readings)
-    if kind in TEXTS:
-        found = [*map(texts or texts_of, rows, readings)]
-        columns += [[one[place] for one in found] for place in range(len(TEXTS[kind]))]
-    return _batch(columns, schema(kind))
+    return _batch(_columns_with_texts(rows, kind, readings, texts or texts_of), schema(kind))
+
+
+def columns_of(rows: Sequence[Any], kind: type) -> dict[str, list[Any]]:
+    """Returns the columns of the table by name, texts included, as values of JSON; times in microseconds."""
+    columns: dict[str, list[Any]] = {name: [] for name in kinds_of(kind)}
+    for start, readings in _batches(rows):
+        batch = _columns_with_texts(rows[start : start + BATCH], kind, readings, texts_of)
+        for values, added in zip(columns.values(), batch, strict=True):
+            values.extend(added)
+    return columns
+
+
+def kinds_of(kind: type) -> dict[str, ColumnType]:
+    """Returns the types of all columns, by name and in order."""
+    texts: dict[str, ColumnType] = {
+        name: "json" if name == "args" else "text" for name in TEXTS.get(kind, ())
+    }
+    return {**COLUMNS[kind], "source": "text", **texts}
+
+
+def arrow_columns(columns: list[list[Any]], kind: type) -> Any:
+    """Returns a ``pyarrow.Table`` of the columns that ``columns_of`` returns."""
+    return import_library("pyarrow").Table.from_batches([_batch(columns, schema(kind))])
 
 
 def texts_of(row: Any, reading: LogFile | None) -> tuple[str, ...]:
@@ -246,6 +265,16 @@ def _columns(rows: Sequence[Any], kind: type, readings: Sequence[LogFile | None]
         values, convert = map(_getter(name), rows), _CONVERTERS.get(held)
         columns.append(list(map(convert, values) if convert else values))
     return [*columns, [None if reading is None else str(reading.source.path) for reading in readings]]
+
+
+def _columns_with_texts(
+    rows: Sequence[Any], kind: type, readings: Sequence[LogFile | None], texts: Texts
+) -> list[list[Any]]:
+    columns = _columns(rows, kind, readings)
+    if kind in TEXTS:
+        found = [*map(texts, rows, readings)]
+        columns += [[one[place] for one in found] for place in range(len(TEXTS[kind]))]
+    return columns
 
 
 @cache

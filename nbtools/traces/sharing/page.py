@@ -107,7 +107,12 @@ def find_secrets(
 
     Each has its kind, its beginning, and the steps in which it occurs.
     """
-    return _SharedSession(trace, options_of(redact, home=home, notes=notes)).removal.secrets
+    return secrets_of(trace, options_of(redact, home=home, notes=notes))
+
+
+def secrets_of(trace: Trace, options: ShareOptions) -> tuple[Secret, ...]:
+    """Returns the secrets that are removed with these options, and those that stay."""
+    return _SharedSession(trace, options).removal.secrets
 
 
 def options_of(

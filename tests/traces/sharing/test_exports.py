@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import html
+import io
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -10,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyarrow import parquet
 
 from nbtools import to_notebook, traces
 from nbtools.core.redaction import encodings
 from nbtools.traces import Trace
-from nbtools.traces.export import write_atif, write_claude_code
+from nbtools.traces.export import write_atif, write_claude_code, write_csv, write_parquet
 from tests.traces.sharing.planted import secrets, write_planted_log
 
 Export = Callable[..., Path]
@@ -27,6 +30,8 @@ EXPORTS: dict[str, Export] = {
     "claude": lambda trace, folder, **options: write_claude_code(
         trace, folder / "session.claude.jsonl", **options
     ),
+    "csv": lambda trace, folder, **options: write_csv(trace, folder / "tables of csv", **options),
+    "parquet": lambda trace, folder, **options: write_parquet(trace, folder / "tables", **options),
 }
 _TAGS = re.compile(r"<[^>]*>")
 
@@ -50,11 +55,25 @@ def strings(value: Any) -> Iterator[str]:
             yield from strings(item)
 
 
+def documents_in(path: Path, text: str) -> list[Any]:
+    """The values in a file of JSON or of JSON lines, or in a folder of tables."""
+    if path.suffix == ".jsonl":
+        return [json.loads(line) for line in text.splitlines()]
+    if not path.is_dir():
+        return [json.loads(text)]
+    csv.field_size_limit(10**9)
+    files = [io.StringIO(file.read_text(encoding="utf-8")) for file in path.glob("*.csv")]
+    cells = [cell for file in files for row in csv.reader(file) for cell in row]
+    rows = [parquet.read_table(file).to_pylist() for file in path.glob("*.parquet")]
+    found = [*cells, *(value for table in rows for row in table for value in row.values())]
+    assert found
+    parsed = [json.loads(text) for text in found if isinstance(text, str) and text.startswith(("{", '["'))]
+    return [found, *parsed]
+
+
 def everything_in(path: Path) -> str:
-    text = path.read_text(encoding="utf-8")
-    documents = (
-        [json.loads(line) for line in text.splitlines()] if path.suffix == ".jsonl" else [json.loads(text)]
-    )
+    text = "" if path.is_dir() else path.read_text(encoding="utf-8")
+    documents = documents_in(path, text)
     texts = [one for document in documents for one in strings(document)]
     return "\n".join([text, *texts, *(html.unescape(_TAGS.sub("", one)) for one in texts if "<" in one)])
 

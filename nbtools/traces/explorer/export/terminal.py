@@ -15,9 +15,10 @@ from nbtools.traces.explorer.explorer import Explorer, open_trace
 from nbtools.traces.explorer.export.static_html import line_text, text_lines
 from nbtools.traces.explorer.line_changes import line_moves
 from nbtools.traces.explorer.timeline import Timeline
+from nbtools.traces.export.formats import ExportOptions, default_name, export_format, write_export
 from nbtools.traces.following.follow import open_begun_log
 from nbtools.traces.model import Call
-from nbtools.traces.sharing.page import options_of, write_html
+from nbtools.traces.sharing.page import find_secrets, options_of, write_html
 from nbtools.traces.trace import Trace
 
 _LAST_STEPS = 10
@@ -102,18 +103,26 @@ def error_text(error: Exception) -> str:
     return seen(str(error).removeprefix("%trace: "), keep="\t\n")
 
 
-def export_html(log: str, path: str, patterns: str) -> tuple[Path, list[str]]:
-    """Exports the log as an HTML file to share.  Returns its path, and lines that say what was removed.
+def exported(log: str, name: str, target: str = "", *more: str, patterns: str) -> tuple[Path, list[str]]:
+    """Exports the log in the format ``name``, or as an HTML file to share.  Returns its path, and lines that
+    say what was removed, and of a format what is lost.
 
-    ``patterns`` is a file with a regular expression in each line;
-    empty lines and those that begin with ``#`` are ignored.
+    ``patterns`` is a file with a regular expression in each line; empty lines and those that begin with ``#``
+    are ignored.  Raises ``TraceError``.
     """
+    if more:
+        raise TraceError(f"--export takes a format and a file; {more[0]!r} is one name too many.")
     try:
         lines = Path(patterns).expanduser().read_text(encoding="utf-8").splitlines() if patterns else []
     except (OSError, UnicodeDecodeError) as error:
         raise TraceError(f"{patterns}: {error}.") from error
     redact = [line for line in lines if line.strip() and not line.startswith("#")]
-    written, secrets = write_html(load(log), path, options_of(redact))
-    return written, [
-        seen(f"removed: {one.kind}, {one.shown}, in {counted(one.count, 'step')}") for one in secrets
-    ]
+    about = "" if name == "html" else export_format(name).about
+    trace = load(log)
+    if name == "html":
+        written, secrets = write_html(trace, target or f"{Path(log).stem}.html", options_of(redact))
+    else:
+        secrets = find_secrets(trace, redact=redact)
+        written = write_export(trace, name, target or default_name(trace, name), ExportOptions(redact))
+    removed = [f"removed: {one.kind}, {one.shown}, in {counted(one.count, 'step')}" for one in secrets]
+    return written, [*map(seen, removed), *filter(None, [about])]
