@@ -326,12 +326,25 @@ FORMATS = (
         {},
         "import * as parse from './parse.js';\n",
     ),
+    # The types that every page registers: the models are loaded with the explorer.
+    Format(
+        "nbtools/traces/explorer/explorer_view.py",
+        "labextension/src/explorer/mime_types.ts",
+        (),
+        (),
+        {
+            "TRACE_MIME": TRACE_MIME,
+            "SESSIONS_MIME": sessions.SESSIONS_MIME,
+            "COMPARISON_MIME": comparison.COMPARISON_MIME,
+        },
+        "",
+    ),
     Format(
         "nbtools/traces/explorer/explorer_messages.py",
         "labextension/src/explorer/model.ts",
         TRACES,
         (),
-        {"TRACE_MIME": TRACE_MIME},
+        {},
         "import * as parse from '../shared/parse.js';\nimport { parseCard, type Card, type Span } from"
         " '../cards/model.js';\nimport { parseColumnBlock, type ColumnBlock } from"
         " '../shared/columns_model.js';\nimport { parseAddedFolder, parseFoundSessions,"
@@ -358,7 +371,7 @@ FORMATS = (
         "labextension/src/sessions/model.ts",
         SESSIONS,
         SESSION_PARAMS,
-        {"SESSIONS_MIME": sessions.SESSIONS_MIME},
+        {},
         COLUMN_IMPORTS,
         frozenset(schemas((ColumnBlock,))),
     ),
@@ -367,7 +380,7 @@ FORMATS = (
         "labextension/src/comparison/model.ts",
         COMPARISONS,
         COMPARISON_PARAMS,
-        {"COMPARISON_MIME": comparison.COMPARISON_MIME},
+        {},
         COLUMN_IMPORTS,
         frozenset(schemas((ColumnBlock,))),
     ),

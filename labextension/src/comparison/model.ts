@@ -3,8 +3,6 @@
 import * as parse from '../shared/parse.js';
 import { parseColumnBlock, type ColumnBlock } from '../shared/columns_model.js';
 
-export const COMPARISON_MIME = 'application/vnd.nbtools.comparison.v1+json';
-
 /** Asks for the comparison with another baseline. */
 export interface BaselineParams {
   readonly explorer: string;

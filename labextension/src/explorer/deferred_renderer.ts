@@ -6,9 +6,7 @@ import { plainTextFallback } from '../cards/context.js';
 import { catalogue } from '../shared/catalogue.js';
 import type { ICardServices } from '../shared/tokens.js';
 import { loadChunk } from './load_chunk.js';
-import { TRACE_MIME } from './model.js';
-import { COMPARISON_MIME } from '../comparison/model.js';
-import { SESSIONS_MIME } from '../sessions/model.js';
+import { COMPARISON_MIME, SESSIONS_MIME, TRACE_MIME } from './mime_types.js';
 
 /** Preferred over ipywidgets, which have rank −10: a bundle for other front ends has the explorer as a widget too. */
 const RANK = -20;

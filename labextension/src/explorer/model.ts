@@ -6,8 +6,6 @@ import { parseColumnBlock, type ColumnBlock } from '../shared/columns_model.js';
 import { parseAddedFolder, parseFoundSessions, parseSessionRows, parseSessionsView, type SessionsView } from '../sessions/model.js';
 import { parseComparedOutcomes, parseComparedRows, parseComparisonView, type ComparisonView } from '../comparison/model.js';
 
-export const TRACE_MIME = 'application/vnd.nbtools.trace.v1+json';
-
 /** Asks a kernel of log tabs to open one log, or to compare several; none: for the list of all sessions.
 
 A log is a path relative to the kernel's working directory, or ``session:`` and the id of a listed session. ``step`` is the number of the step at which a single log begins. */

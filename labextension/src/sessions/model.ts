@@ -3,8 +3,6 @@
 import * as parse from '../shared/parse.js';
 import { parseColumnBlock, type ColumnBlock } from '../shared/columns_model.js';
 
-export const SESSIONS_MIME = 'application/vnd.nbtools.sessions.v1+json';
-
 /** Asks to list the logs of a folder from now on. */
 export interface AddFolderParams {
   readonly explorer: string;
