@@ -29,7 +29,7 @@ from tests.traces.explorer.asking import listed
 from tests.traces.recorded import LOGS, SAMPLES
 
 EXTRA = os.environ.get("NBTOOLS_TEST_LOGS", "")
-PATHS = [SAMPLES / log for log in LOGS]
+PATHS = [*(SAMPLES / log for log in LOGS), *SAMPLES.glob("claude-code/subagent-layout/*.jsonl")]
 if EXTRA:
     PATHS += sorted(
         path for path in Path(EXTRA).rglob("*") if path.suffix in {".json", ".jsonl", ".eval", ".traj"}

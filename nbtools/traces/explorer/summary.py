@@ -173,7 +173,9 @@ def _tokens_and_cost(trace: Trace) -> Iterator[TraceFact]:
         )
         cached = "".join(f" · {count:,} {words}" for count, words in parts if count)
         title = f"{DEFINITIONS['input_tokens']}: {counts.input_tokens:,}{cached}"
-        yield TraceFact(text=f"{short_number(counts.input_tokens)} tokens in", title=title)
+        yield TraceFact(
+            text=f"{short_number(counts.input_tokens)} tokens in", title=title, doubt=_difference(trace)
+        )
     if counts.output_tokens:
         placeholders = any("tokens_placeholder" in session.flags for session in trace.sessions)
         title = f"{DEFINITIONS['output_tokens']}: {counts.output_tokens:,}"
@@ -181,6 +183,13 @@ def _tokens_and_cost(trace: Trace) -> Iterator[TraceFact]:
         yield TraceFact(text=f"{short_number(counts.output_tokens)} out", doubt=doubt, title=title)
     if counts.cost:
         yield TraceFact(text=dollars(counts.cost), title=f"{DEFINITIONS['cost']}, as the log records it")
+
+
+def _difference(trace: Trace) -> str:
+    """Says where the log's own total of tokens is not the sum over its requests."""
+    found = (str(session.counts.get("tokens_differ", "")) for session in trace.sessions)
+    text = " · ".join(dict.fromkeys(filter(None, found)))
+    return one_line(f"The log's own total is not the sum over its requests: {text}", 500) if text else ""
 
 
 def dollars(amount: float) -> str:

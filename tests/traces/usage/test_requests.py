@@ -9,6 +9,7 @@ from typing import Any
 
 from nbtools import traces
 from nbtools.traces import Tokens
+from nbtools.traces.explorer.summary import summary_of
 
 HEAD = {
     "timestamp": "2026-01-02T03:04:05Z",
@@ -98,6 +99,8 @@ def test_a_codex_total_that_falls_at_a_resume_begins_a_new_counter_and_loses_no_
     assert "tokens_differ" in session.flags
     assert "1,110" in session.counts["tokens_differ"]
     assert "2,040" in session.counts["tokens_differ"]
+    fact = next(fact for fact in summary_of(trace).facts if fact.text.endswith("tokens in"))
+    assert (fact.text, session.counts["tokens_differ"] in fact.doubt) == ("2.0 k tokens in", True)
 
 
 def test_a_codex_token_count_without_numbers_is_no_request(tmp_path: Path) -> None:
