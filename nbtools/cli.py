@@ -61,6 +61,7 @@ def _add_trace(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--since", metavar="WHEN", default="", help=LIST_FLAGS["since"])
     parser.add_argument("--limit", metavar="N", type=int, help=f"{LIST_FLAGS['limit']} (default: 40)")
     parser.add_argument("--all", action="store_true", help=LIST_FLAGS["all"])
+    parser.add_argument("--left-out", action="store_true", help=LIST_FLAGS["left_out"])
     parser.add_argument(
         "--search",
         metavar="TEXT",
@@ -200,6 +201,8 @@ def _trace(options: argparse.Namespace) -> int:
     from nbtools.traces.session_index.places import add_log_folder  # noqa: PLC0415 - as above
     from nbtools.traces.session_list.session_words import (  # noqa: PLC0415 - as above
         DEFAULT_ROWS,
+        left_out_note,
+        left_out_table,
         selected,
         session_table,
     )
@@ -208,11 +211,16 @@ def _trace(options: argparse.Namespace) -> int:
         if options.add:
             print(f"Session logs in {add_log_folder(options.add)} are listed from now on.")
             return 0
+        if options.left_out:
+            print(left_out_table(options.log, as_json=options.json), flush=True)
+            return 0
         rows = listed_rows(options.limit, -1 if options.json else DEFAULT_ROWS, all_rows=options.all)
         found = selected(options.log, agent=options.agent, since=options.since, text=options.search or "")
         if found is not None and not isinstance(found, str):
             _refuse_log_options(options)
             print(session_table(found, rows, as_json=options.json), flush=True)
+            if options.json and (note := left_out_note()):
+                print(note, file=sys.stderr)
         elif found is None and is_comparison(options.log):
             print(compared(options), flush=True)
         else:
@@ -239,7 +247,9 @@ def _refuse_log_options(options: argparse.Namespace) -> None:
 
 def _print_log(log: str, options: argparse.Namespace) -> None:
     """Prints or writes what the options name.  Raises ``TraceError``."""
-    stray = next((name for name in ("json", "notebook", "follow", "html") if getattr(options, name)), None)
+    stray = next(
+        (name for name in ("json", "notebook", "follow", "html", "export") if getattr(options, name)), None
+    )
     if options.search and stray:
         print(f"nbtools trace: --search of a log is not allowed with --{stray}", file=sys.stderr)
         raise SystemExit(2)

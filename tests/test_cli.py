@@ -236,5 +236,11 @@ def test_trace_lists_the_sessions_of_this_machine(nbtools, tmp_path, monkeypatch
     assert "takes one log" in nbtools("trace", LOG, LOG, "--follow", **home).stderr
     assert "name at most 20" in nbtools("trace", *[LOG] * 21, **home).stderr
     assert "is not a check" in nbtools("trace", LOG, LOG, "--check", "rm -rf", **home).stderr
+    (tmp_path / ".codex/sessions/rollout-odd.jsonl").write_text("no log\n")
+    assert "1 file is not listed (--left-out says why)" in nbtools("trace", **home).stdout
+    assert "rollout-odd.jsonl" in nbtools("trace", "--left-out", **home).stdout
+    (named,) = json.loads(nbtools("trace", "--left-out", "--json", **home).stdout)
+    assert (named["agent"], named["reason"]) == ("codex", "It is in no known format.")
+    assert "1 file is not listed" in nbtools("trace", "--json", **home).stderr
     assert "listed from now on" in nbtools("trace", "--add", str(SAMPLES / "atif"), **home).stdout
     assert "terminus-2" in nbtools("trace", **home).stdout

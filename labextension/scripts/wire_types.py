@@ -276,11 +276,18 @@ COLUMN_IMPORTS = """\
 import * as parse from '../shared/parse.js';
 import { parseColumnBlock, type ColumnBlock } from '../shared/columns_model.js';
 """
-SESSIONS = (sessions.SessionsView, sessions.SessionRows, sessions.FoundSessions, sessions.AddedFolder)
+SESSIONS = (
+    sessions.SessionsView,
+    sessions.SessionRows,
+    sessions.FoundSessions,
+    sessions.AddedFolder,
+    sessions.LeftOutFiles,
+)
 SESSION_PARAMS = (
     sessions.SessionRowsParams,
     sessions.SearchSessionsParams,
     sessions.AddFolderParams,
+    sessions.LeftOutParams,
     sessions.OpenSessionsParams,
 )
 COMPARISONS = (comparison.ComparisonView, comparison.ComparedRows, comparison.ComparedOutcomes)
@@ -347,7 +354,7 @@ FORMATS = (
         {},
         "import * as parse from '../shared/parse.js';\nimport { parseCard, type Card, type Span } from"
         " '../cards/model.js';\nimport { parseColumnBlock, type ColumnBlock } from"
-        " '../shared/columns_model.js';\nimport { parseAddedFolder, parseFoundSessions,"
+        " '../shared/columns_model.js';\nimport { parseAddedFolder, parseFoundSessions, parseLeftOutFiles,"
         " parseSessionRows, parseSessionsView, type SessionsView } from '../sessions/model.js';\n"
         "import { parseComparedOutcomes, parseComparedRows, parseComparisonView, type ComparisonView }"
         " from '../comparison/model.js';\n",

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from nbtools.traces.reviews.review import review
     from nbtools.traces.reviews.review_set import ReviewSet, review_set
     from nbtools.traces.session_index.content_search import search_sessions
+    from nbtools.traces.session_index.left_out import LeftOut, left_out
     from nbtools.traces.session_index.listing import LoggedSession, sessions
     from nbtools.traces.session_index.places import add_log_folder
     from nbtools.traces.sharing.page import find_secrets, share
@@ -53,6 +54,7 @@ _MODULES = {
     "nbtools.traces.reviews.review": "review",
     "nbtools.traces.reviews.review_set": "ReviewSet review_set",
     "nbtools.traces.session_index.content_search": "search_sessions",
+    "nbtools.traces.session_index.left_out": "LeftOut left_out",
     "nbtools.traces.session_index.listing": "LoggedSession sessions",
     "nbtools.traces.session_index.places": "add_log_folder",
     "nbtools.traces.sharing.page": "find_secrets share",
@@ -68,6 +70,7 @@ __all__ = [
     "Event",
     "Facet",
     "FileChange",
+    "LeftOut",
     "LoggedSession",
     "Problem",
     "Recorder",
@@ -84,6 +87,7 @@ __all__ = [
     "find_secrets",
     "follow",
     "kept_logs",
+    "left_out",
     "load",
     "load_many",
     "review",

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from fnmatch import fnmatch
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -145,6 +146,18 @@ def _has_keys(head: Head, first: Mapping[str, Any], log: _Log) -> bool:
     if first:
         return first.keys() >= set(log.keys) and log.type in {"", first.get("type")}
     return not log.type and head.has(*log.keys)
+
+
+def database_agent(path: Path) -> str:
+    """Returns the agent whose database a file is, with what is in it; empty for others.
+    Raises ``OSError``.
+    """
+    start = read_head(path)
+    if not start.startswith(_SQLITE):
+        return ""
+    known = [(pattern, one.name) for one in _table().databases for pattern in one.files]
+    names = (name for pattern, name in known if fnmatch(path.name, pattern))
+    return next(names, "") or unsupported_agent(Head(path, start))
 
 
 def database_in(folder: Path) -> tuple[Path, str] | None:

@@ -19,6 +19,7 @@ LIST_FLAGS = {
     "since": "list only sessions that changed since then: 7d, 12h, yesterday, 2026-11-01",
     "limit": "list so many sessions",
     "all": "list all sessions",
+    "left_out": "list the files in the agents' folders that are no session of the list, with the reason",
 }
 """The options that select sessions of the list, with their help."""
 LETTERS = "ABCDEFGHIJKLMNOPQRST"

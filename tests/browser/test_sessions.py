@@ -162,6 +162,23 @@ async def test_a_session_that_opens_late_leaves_the_list_to_which_the_person_has
     await expect(cell.locator(".nbtools-trace")).to_have_count(0)
 
 
+async def test_files_that_are_not_listed_are_named(views, logs):
+    (logs / "odd.jsonl").write_text("no log at all\n")
+    shown = await list_sessions(views)
+    link = shown.node.get_by_role("button", name="not listed")
+    await expect(link).to_have_attribute("aria-expanded", "false")
+    await link.click()
+    files = shown.node.get_by_role("region", name="Files that are not listed")
+    row = files.get_by_role("row").filter(has_text="odd.jsonl")
+    await expect(row).to_contain_text("Claude Code")
+    await expect(row).to_contain_text("It is in no known format.")
+    await is_accessible(views.page)
+    await views.look("left-out", views.cell(0))
+    await files.get_by_role("button", name="Close").click()
+    await expect(files).to_be_hidden()
+    await expect(link).to_be_focused()
+
+
 async def test_filters_and_columns(views, logs):
     shown = await list_sessions(views, SessionFilter(project="shop"))
     await expect(shown.node.get_by_label("Project")).to_have_value("shop")

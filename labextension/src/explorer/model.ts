@@ -3,7 +3,7 @@
 import * as parse from '../shared/parse.js';
 import { parseCard, type Card, type Span } from '../cards/model.js';
 import { parseColumnBlock, type ColumnBlock } from '../shared/columns_model.js';
-import { parseAddedFolder, parseFoundSessions, parseSessionRows, parseSessionsView, type SessionsView } from '../sessions/model.js';
+import { parseAddedFolder, parseFoundSessions, parseLeftOutFiles, parseSessionRows, parseSessionsView, type SessionsView } from '../sessions/model.js';
 import { parseComparedOutcomes, parseComparedRows, parseComparisonView, type ComparisonView } from '../comparison/model.js';
 
 /** Asks a kernel of log tabs to open one log, or to compare several; none: for the list of all sessions.
@@ -859,6 +859,7 @@ export const LOG_METHODS = {
 
 export const SESSION_METHODS = {
   'sessions.add_folder': parseAddedFolder,
+  'sessions.left_out': parseLeftOutFiles,
   'sessions.next': parseReviewedLog,
   'sessions.open': parseOpenedLogs,
   'sessions.review': parseSessionReviews,

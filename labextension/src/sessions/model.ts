@@ -37,6 +37,23 @@ export const parseFoundSessions: parse.Parser<FoundSessions> = parse.record<Foun
   keys: parse.list(parse.number),
 });
 
+/** A file in the folder of an agent, and why it is not listed; ``agent`` is empty in an added folder. */
+export interface LeftOutFile {
+  readonly path: string;
+  readonly agent: string;
+  readonly reason: string;
+}
+export const parseLeftOutFile: parse.Parser<LeftOutFile> = parse.record<LeftOutFile>({
+  path: parse.text,
+  agent: parse.text,
+  reason: parse.text,
+});
+
+/** Asks which files are not listed. */
+export interface LeftOutParams {
+  readonly explorer: string;
+}
+
 /** Asks to open one session, or to compare several. */
 export interface OpenSessionsParams {
   readonly explorer: string;
@@ -79,6 +96,16 @@ export interface SessionRowsParams {
   readonly look: boolean;
 }
 
+/** The first of ``total`` files that are not listed, by path. */
+export interface LeftOutFiles {
+  readonly files: readonly LeftOutFile[];
+  readonly total: number;
+}
+export const parseLeftOutFiles: parse.Parser<LeftOutFiles> = parse.record<LeftOutFiles>({
+  files: parse.list(parseLeftOutFile),
+  total: parse.number,
+});
+
 /** The list as it is displayed at first. ``explorer`` is its id in the kernel, which requests name. */
 export interface SessionsView {
   readonly explorer: string;
@@ -93,7 +120,7 @@ export const parseSessionsView: parse.Parser<SessionsView> = parse.record<Sessio
 
 /** Sessions that are new or have changed up to ``version``; ``more``: only the latest ones.
 
-``block`` has their columns (``session_list.rows``), ``gone`` the keys of those that are no longer there. ``now`` is the kernel's time in seconds. ``left`` logs were found and not listed yet, ``unreadable`` files in the agents' folders are in no known format. ``folders`` are those that were looked at, if there is no session at all. */
+``block`` has their columns (``session_list.rows``), ``gone`` the keys of those that are no longer there. ``now`` is the kernel's time in seconds. ``left`` logs were found and not listed yet, ``left_out`` files in the agents' folders are not listed. ``folders`` are those that were looked at, if there is no session at all. */
 export interface SessionRows {
   readonly version: number;
   readonly more: boolean;
@@ -101,7 +128,7 @@ export interface SessionRows {
   readonly gone: readonly number[];
   readonly now: number;
   readonly left: number;
-  readonly unreadable: number;
+  readonly left_out: number;
   readonly folders: readonly string[];
 }
 export const parseSessionRows: parse.Parser<SessionRows> = parse.record<SessionRows>({
@@ -111,6 +138,6 @@ export const parseSessionRows: parse.Parser<SessionRows> = parse.record<SessionR
   gone: parse.otherwise(parse.list(parse.number), []),
   now: parse.number,
   left: parse.otherwise(parse.number, 0),
-  unreadable: parse.otherwise(parse.number, 0),
+  left_out: parse.otherwise(parse.number, 0),
   folders: parse.otherwise(parse.list(parse.text), []),
 });

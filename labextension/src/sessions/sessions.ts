@@ -5,6 +5,7 @@ import type { SessionsContext } from './context.js';
 import { SessionFilters } from './filter_bar.js';
 import { cellOf, type ColumnDefinition, COLUMNS, columnStyle, type ListFilter, type ListState } from './columns.js';
 import { type ListedSessions, listedSessions } from './listed.js';
+import { LeftOutView } from './left_out.js';
 import type { SessionRows, SessionsView } from './model.js';
 import { SessionRowView } from './row.js';
 import { type SessionRow, SessionStore } from './session_rows.js';
@@ -28,6 +29,7 @@ export class SessionsListView {
   private readonly foot = element('div', 'nbtools-sessions-foot');
   private readonly compareButton: HTMLButtonElement;
   private readonly status = element('span');
+  private readonly leftOut: LeftOutView;
   private readonly message = element('div', 'nbtools-sessions-message');
   private readonly selected = new Set<number>();
   private filter: ListFilter;
@@ -56,6 +58,11 @@ export class SessionsListView {
     this.hits = view.filter.text ? new Set() : null;
     this.filters = new SessionFilters(trans, change => void this.change(change));
     this.filters.search.value = view.filter.text;
+    this.leftOut = new LeftOutView(
+      trans,
+      () => context.client.request('sessions.left_out', { explorer: view.explorer }),
+      context.problemOf
+    );
     this.compareButton = linkButton(trans.__('Compare'), () => this.openSelected());
     this.table = new Table<SessionRowView>({
       role: 'grid',
@@ -73,9 +80,14 @@ export class SessionsListView {
     });
     this.message.setAttribute('role', 'status');
     this.node.setAttribute('aria-label', trans.__('Sessions on this machine'));
-    this.foot.append(this.compareButton, this.status, element('span', '', trans.__('Enter opens, Space selects, / searches')));
+    this.foot.append(
+      this.compareButton,
+      this.status,
+      this.leftOut.link,
+      element('span', '', trans.__('Enter opens, Space selects, / searches'))
+    );
     this.node.classList.add(this.scope);
-    this.node.append(this.style, this.filters.node, this.message, this.table.node, this.foot);
+    this.node.append(this.style, this.filters.node, this.message, this.table.node, this.leftOut.node, this.foot);
     this.draw();
     window.addEventListener('keydown', this.keyListener, true);
     void this.begin(first);
@@ -267,7 +279,7 @@ export class SessionsListView {
   /** Shows what is being read, how many sessions are selected, and whether they can be compared. */
   private drawFoot(): void {
     const { trans, least = 2 } = this.context;
-    const { left = 0, unreadable = 0 } = this.facts ?? {};
+    const { left = 0, left_out = 0 } = this.facts ?? {};
     const { unread } = this.listed;
     const { size } = this.selected;
     const parts = [
@@ -275,9 +287,9 @@ export class SessionsListView {
       size > 0 && size < least ? trans.__('select another one to compare') : '',
       size > MOST_COMPARED ? trans.__('at most %1 can be compared', MOST_COMPARED) : '',
       left > 0 ? trans._n('%1 log is not listed yet', '%1 logs are not listed yet', left) : '',
-      unread > 0 ? trans._n('reading %1 log completely', 'reading %1 logs completely', unread) : '',
-      unreadable > 0 ? trans._n('%1 file is in no known format', '%1 files are in no known format', unreadable) : ''
+      unread > 0 ? trans._n('reading %1 log completely', 'reading %1 logs completely', unread) : ''
     ];
+    this.leftOut.update(left_out);
     this.compareButton.hidden = size < least || size > MOST_COMPARED;
     setText(this.status, parts.filter(Boolean).join(' · '));
   }

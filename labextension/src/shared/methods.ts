@@ -6,7 +6,7 @@ import type { BaselineParams, CompareWithParams, ComparedOutcomes, ComparedRows,
 import type { LogParams, NextReviewParams, OpenedLogs, ReviewSessionsParams, ReviewedLog, SavedFilters, SavedFiltersParams, SessionReviews, SessionReviewsParams, TraceCell, TraceChanges, TraceExcerpts, TraceExcerptsParams, TraceExplorerParams, TraceExport, TraceFacets, TraceFileParams, TraceFollowParams, TraceHits, TraceLineParams, TraceOpened, TraceRaw, TraceReview, TraceReviewParams, TraceRows, TraceRowsParams, TraceSearchParams, TraceShare, TraceShareParams, TraceStrip, TraceStripParams, TraceTokens, TraceUpdate, TraceUsage, TraceUsageParams, TraceVersionParams } from '../explorer/model.js';
 import type { CheckParams, CheckedCall, FormParams, FormTools, RulesCell, RulesParams, ToolForm } from '../lab/model.js';
 import type { CallParams, ConfirmParams, GrantParams, ModeParams, SeenParams, ServerParams, StateOutcome, UndoParams } from '../panel/model.js';
-import type { AddFolderParams, AddedFolder, FoundSessions, OpenSessionsParams, SearchSessionsParams, SessionRows, SessionRowsParams } from '../sessions/model.js';
+import type { AddFolderParams, AddedFolder, FoundSessions, LeftOutFiles, LeftOutParams, OpenSessionsParams, SearchSessionsParams, SessionRows, SessionRowsParams } from '../sessions/model.js';
 
 /** Name of the comm target. */
 export const CHANNEL_TARGET = 'nbtools';
@@ -42,6 +42,7 @@ export interface Methods {
   'panel.stop': { readonly params: CallParams; readonly result: StateOutcome };
   'panel.undo': { readonly params: UndoParams; readonly result: StateOutcome };
   'sessions.add_folder': { readonly params: AddFolderParams; readonly result: AddedFolder };
+  'sessions.left_out': { readonly params: LeftOutParams; readonly result: LeftOutFiles };
   'sessions.next': { readonly params: NextReviewParams; readonly result: ReviewedLog };
   'sessions.open': { readonly params: OpenSessionsParams; readonly result: OpenedLogs };
   'sessions.review': { readonly params: ReviewSessionsParams; readonly result: SessionReviews };

@@ -109,7 +109,7 @@ test('choices are counted under the other filters, the most frequent projects in
 
 test('a store takes over changed sessions, and refuses damaged answers', () => {
   const store = new SessionStore();
-  const reply = { now: 0, left: 0, unreadable: 0, folders: [], more: false };
+  const reply = { now: 0, left: 0, left_out: 0, folders: [], more: false };
   const [block, data] = encode(2, {
     key: ['u32', [7, 9]],
     flags: ['u8', [1, 2]],

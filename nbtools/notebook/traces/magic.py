@@ -13,7 +13,14 @@ from IPython.display import publish_display_data
 from nbtools.cards.tables import Sheet
 from nbtools.core.errors import NbtoolsError, TraceError
 from nbtools.notebook.magics.command_line import HelpRequested
-from nbtools.notebook.traces.magic_arguments import ListSessions, OpenLog, ReplayLog, TraceCommand, parse_line
+from nbtools.notebook.traces.magic_arguments import (
+    ListLeftOut,
+    ListSessions,
+    OpenLog,
+    ReplayLog,
+    TraceCommand,
+    parse_line,
+)
 from nbtools.traces.log_arguments import CompareLogs
 
 if TYPE_CHECKING:
@@ -60,6 +67,7 @@ class TraceMagics(Magics):
                 --since 7d                 only those that changed since then; also 12h, yesterday,
                                            2026-11-01
                 --limit 100, --all         so many rows, where no page lists them all
+                --left-out                 the files that are not listed, with the reason
             %trace latest                  opens the session that changed last;
                                            latest claude: of an agent; latest PROJECT: of a project
             %trace LOG                     opens a log; t = %trace LOG gives access to it:
@@ -106,6 +114,11 @@ class TraceMagics(Magics):
                 from nbtools.traces.session_list.view import INITIAL_ROWS, SessionList  # noqa: PLC0415 - as above
 
                 return SessionList(command.chosen, command.limit or INITIAL_ROWS)
+            case ListLeftOut():
+                from nbtools.traces.session_list.session_words import left_out_table  # noqa: PLC0415 - as above
+
+                _show(Sheet(left_out_table()).bundle())
+                return None
             case ReplayLog():
                 return self._replay(command)
 

@@ -64,7 +64,12 @@ class ListSessions:
     limit: int | None = None
 
 
-TraceCommand: TypeAlias = OpenLog | CompareLogs | ReplayLog | ListSessions
+@dataclass(frozen=True, slots=True)
+class ListLeftOut:
+    """Names the files in the agents' folders that are not listed."""
+
+
+TraceCommand: TypeAlias = OpenLog | CompareLogs | ReplayLog | ListSessions | ListLeftOut
 
 
 def parse_line(line: str) -> TraceCommand:
@@ -76,6 +81,8 @@ def parse_line(line: str) -> TraceCommand:
     arguments = _parsed(line[: comment_start(line)].strip())
     logs = arguments.pop("logs", [])
     chosen = {name: arguments.pop(name) for name in ("agent", "since", "search") if name in arguments}
+    if arguments.pop("left_out", False):
+        return ListLeftOut()
     limit, all_rows = arguments.pop("limit", None), arguments.pop("all", False)
     if not logs and arguments:
         raise argument_error("no log was named. Its path comes first, as in %trace session.jsonl --step 46.")
@@ -171,6 +178,7 @@ TRACE = declared(
     flag("since", LIST_FLAGS["since"], offers=lambda *_: ("today", "yesterday", "7d", "30d")),
     flag("limit", f"{LIST_FLAGS['limit']}, where no page lists them all", type="integer"),
     switch("all", LIST_FLAGS["all"]),
+    switch("left_out", LIST_FLAGS["left_out"]),
     flag("step", "the step to begin at: 46, 48.1"),
     flag("replay", "run this step again in a temporary copy; 46-52 steps through a range"),
     flag(

@@ -15,7 +15,7 @@ from typing import IO, Any
 from msgspec import Struct
 
 from nbtools.core.errors import TraceError
-from nbtools.traces.formats import formats
+from nbtools.traces.formats import formats, unsupported_agent
 from nbtools.traces.model import Event, Session
 from nbtools.traces.prompts import typed_text
 from nbtools.traces.reader import FALLBACK_FORMAT, Format, Head, LogFile
@@ -37,7 +37,8 @@ class LogHead(Struct, frozen=True):
     """Facts from the beginning and the end of a log; empty or None: not recorded there.
 
     ``project`` is the working directory, ``text`` what the person typed. ``first`` identifies the first
-    prompt by its time and text: logs that have it in common may be forks. ``problem`` says why the log cannot
+    prompt by its time and text: logs that have it in common may be forks. ``parent`` is the id of the session
+    that started this one, which has the id ``session``. ``problem`` says why the log cannot
     be read.
     """
 
@@ -52,6 +53,7 @@ class LogHead(Struct, frozen=True):
     parent: str = ""
     first: str = ""
     problem: str = ""
+    session: str = ""
 
 
 class _HeadPath(type(Path())):  # type: ignore[misc]
@@ -95,10 +97,15 @@ def _head_of(log: LogStat, content: bytes) -> LogHead:
         return found  # its reader found a prompt, so it needs no recognition, which takes a third of the time
     reader = _format_of(Head(path, content), log.place.formats)
     if reader is None:
-        return LogHead(problem="It is in no known format." if content.strip() else "It is empty.")
+        return LogHead(problem=_unread(Head(path, content)) if content.strip() else "It is empty.")
     if reader.name == "inspect" and content.startswith(b"PK"):
         return _of_archive(Path(log.path))
     return _facts(LogFile(Source(path), reader))
+
+
+def _unread(head: Head) -> str:
+    agent = unsupported_agent(head)
+    return f"It looks like a log of {agent}, which is not read." if agent else "It is in no known format."
 
 
 def _usual_format(log: LogStat) -> Format | None:
@@ -164,8 +171,9 @@ def _facts(log: LogFile) -> LogHead:
         session.branch[:_MAX_NAME],
         "\n".join(texts)[:_MAX_TEXT],
         session.started,
-        session.parent[:_MAX_NAME],
+        session.parent[:_MAX_NAME] if session.parent != session.id else "",
         first,
+        session=session.id[:_MAX_NAME],
     )
 
 

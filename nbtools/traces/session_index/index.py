@@ -30,7 +30,7 @@ from nbtools.traces.usage.cost import log_cost, prices_name
 from nbtools.traces.usage.usage_groups import LogUsage
 
 T = TypeVar("T")
-_VERSION = 7
+_VERSION = 8
 _TIMEOUT = 20.0
 COUNTS = (
     *("steps", "calls", "nested_calls", "failed_calls", "errors", "edits", "edited_files", "added_lines"),
@@ -42,7 +42,7 @@ _TABLES = f"""
 CREATE TABLE logs (
     number INTEGER PRIMARY KEY, path BLOB UNIQUE, size INTEGER, mtime INTEGER, inode INTEGER,
     agent TEXT, format TEXT, title TEXT, model TEXT, project TEXT, branch TEXT, started REAL, ended REAL,
-    parent TEXT, first TEXT, problem TEXT, starts TEXT NOT NULL DEFAULT '',
+    session TEXT, parent TEXT, first TEXT, problem TEXT, starts TEXT NOT NULL DEFAULT '',
     {", ".join(f"{name} INTEGER" for name in _FIGURES)},
     figured TEXT NOT NULL DEFAULT '', figured_at REAL NOT NULL DEFAULT 0,
     reading_seconds REAL NOT NULL DEFAULT 0, tries INTEGER NOT NULL DEFAULT 0,
@@ -52,6 +52,7 @@ CREATE TABLE logs (
 );
 CREATE INDEX by_time ON logs (mtime DESC);
 CREATE INDEX by_first ON logs (first) WHERE first <> '';
+CREATE INDEX by_session ON logs (session) WHERE session <> '';
 CREATE VIRTUAL TABLE texts USING fts5(title, project, text, tokenize = "unicode61 remove_diacritics 2",
 prefix = '2 3');
 CREATE TABLE contents (
@@ -319,9 +320,9 @@ def _text(text: str) -> str:
 
 _COLUMNS = (
     *("number", "path", "size", "mtime", "inode", "agent", "format"),
-    *("title", "model", "project", "branch", "started", "parent", "first", "problem"),
+    *("title", "model", "project", "branch", "started", "session", "parent", "first", "problem"),
 )
-_REPLACED = ("size", "mtime", "inode", "agent", "format", "branch", "parent", "first", "problem")
+_REPLACED = ("size", "mtime", "inode", "agent", "format", "branch", "session", "parent", "first", "problem")
 _FILLED = ("title", "model", "project", "started")
 """Columns that keep their value if a later reading does not find one."""
 _FROM_FIGURES = ("title", "model", "project", "doubtful", "repeats", "starts", "problem")
@@ -369,7 +370,7 @@ def _row(log: LogStat, head: LogHead) -> dict[str, Any]:
     agent = head.agent if log.place.agent == OTHER and head.agent else log.place.agent
     texts = {
         name: _text(getattr(head, name))
-        for name in ("format", "title", "model", "project", "branch", "parent", "first", "problem")
+        for name in ("format", "title", "model", "project", "branch", "session", "parent", "first", "problem")
     }
     return texts | {
         "number": number_of(log.path),

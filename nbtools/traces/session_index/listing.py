@@ -73,7 +73,13 @@ _OUTCOMES = {
     "clean": "calls > 0 AND failed_calls = 0",
     "changed": "edits > 0",
 }
-_LISTED = "format <> '' AND parent = '' AND number IN (SELECT value FROM json_each(:found))"
+IN_FOUND = "number IN (SELECT value FROM json_each(:found))"
+IS_PART = (
+    "parent <> '' AND EXISTS (SELECT 1 FROM logs AS root WHERE root.session = logs.parent"  # noqa: S608 - constants
+    f" AND root.session <> '' AND root.format = logs.format AND +root.{IN_FOUND})"  # +: not by number
+)
+"""Whether another session on this machine started it."""
+_LISTED = f"format <> '' AND NOT ({IS_PART}) AND {IN_FOUND}"
 _MAX_QUERY = 1_000
 _OLD_NAMES = {
     "failed": "failed_calls",
@@ -366,15 +372,6 @@ class SessionCatalog:
         where, values = self._where(query)
         rows = self.index.read(f"SELECT number FROM logs WHERE {where} ORDER BY mtime DESC, number", values)  # noqa: S608 - as above
         return [number for (number,) in rows]
-
-    def unreadable(self) -> int:
-        """Returns the number of files in the agents' folders that no reader recognises."""
-        query = (
-            "SELECT count(*) FROM logs WHERE format = '' AND size > 0 AND number IN (SELECT value FROM"
-            " json_each(?))"
-        )
-        count: int = self.index.read(query, (self.found.numbers,))[0][0]
-        return count
 
     def has_project(self, name: str) -> bool:
         """Returns whether there are sessions in this folder, or in one of this name."""

@@ -26,12 +26,13 @@ OTHER = "other"
 """The agent of a log in an added folder, until a reader tells which agent wrote it."""
 _LIST = "log_folders.txt"
 _VARIABLE = re.compile(r"\$\{(\w+):-((?:[^${}]|\$\{\w+:-[^${}]*\})*)\}")
+_ADDED_DATABASES = ("*.db", "*.sqlite", "*.vscdb")
 _ADDED_LOGS = ("**/*.jsonl", "**/*.json", "**/*.eval", "**/*.traj", "**/*.ndjson")
 
 
 class Place(Struct, frozen=True):
     """Logs below ``folder`` that match one of the patterns ``logs``; see ``agents.toml``.
-    ``formats`` are the readers to try first.
+    ``formats`` are the readers to try first, ``databases`` patterns of files that may hold sessions, too.
     """
 
     agent: str
@@ -40,6 +41,7 @@ class Place(Struct, frozen=True):
     formats: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
     folders: bool = False
+    databases: tuple[str, ...] = ()
 
 
 _BROWSER_FILES = Place(OTHER, BROWSER_STORAGE, ("**/*.log", *_ADDED_LOGS), excluded=("labels.jsonl",))
@@ -51,6 +53,7 @@ class _Folder(Struct, rename={"excluded": "except"}):
     logs: tuple[str, ...]
     excluded: tuple[str, ...] = ()
     folders: bool = False
+    databases: tuple[str, ...] = ()
 
 
 class Agent(Struct):
@@ -120,7 +123,7 @@ def places(more: Iterable[str | Path] = ()) -> list[Place]:
     the agents' usual folders, added ones, and ``more``.
     """
     usual = [
-        Place(agent.agent, Path(folder), one.logs, agent.format, one.excluded, one.folders)
+        Place(agent.agent, Path(folder), one.logs, agent.format, one.excluded, one.folders, one.databases)
         for agent in _table().agents
         for one in agent.places
         for folder in _folders(one.folder)
@@ -128,8 +131,13 @@ def places(more: Iterable[str | Path] = ()) -> list[Place]:
     added = (Path(os.path.abspath(os.path.expanduser(folder))) for folder in (*added_folders(), *more))  # noqa: PTH100, PTH111 - links stay
     return [
         *([_BROWSER_FILES] if IN_BROWSER else usual),
-        *(Place(OTHER, folder, _ADDED_LOGS) for folder in dict.fromkeys(added)),
+        *(Place(OTHER, folder, _ADDED_LOGS, databases=_ADDED_DATABASES) for folder in dict.fromkeys(added)),
     ]
+
+
+def database_places(known: Iterable[Place]) -> list[Place]:
+    """Returns where databases of agents may be, as places whose logs are the databases."""
+    return [Place(one.agent, one.folder, one.databases) for one in known if one.databases]
 
 
 def added_folders() -> tuple[str, ...]:

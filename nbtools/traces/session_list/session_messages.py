@@ -77,9 +77,9 @@ class SessionRows(Wire):
     """Sessions that are new or have changed up to ``version``; ``more``: only the latest ones.
 
     ``block`` has their columns (``session_list.rows``), ``gone`` the keys of those that are no longer there.
-    ``now`` is the kernel's time in seconds.  ``left`` logs were found and not listed yet, ``unreadable``
-    files in the agents' folders are in no known format.  ``folders`` are those that were looked at, if there
-    is no session at all.
+    ``now`` is the kernel's time in seconds.  ``left`` logs were found and not listed yet, ``left_out``
+    files in the agents' folders are not listed.  ``folders`` are those that were looked at, if there is no
+    session at all.
     """
 
     version: int
@@ -88,8 +88,29 @@ class SessionRows(Wire):
     gone: tuple[int, ...] = ()
     now: float
     left: int = 0
-    unreadable: int = 0
+    left_out: int = 0
     folders: tuple[str, ...] = ()
+
+
+class LeftOutParams(Wire):
+    """Asks which files are not listed."""
+
+    explorer: str
+
+
+class LeftOutFile(Wire):
+    """A file in the folder of an agent, and why it is not listed; ``agent`` is empty in an added folder."""
+
+    path: str
+    agent: str
+    reason: str
+
+
+class LeftOutFiles(Wire):
+    """The first of ``total`` files that are not listed, by path."""
+
+    files: tuple[LeftOutFile, ...]
+    total: int
 
 
 class SearchSessionsParams(Wire):

@@ -15,6 +15,7 @@ from nbtools.cards.tables import Sheet
 from nbtools.core.message import counted
 from nbtools.traces.explorer.redaction import redacted
 from nbtools.traces.explorer.summary import dollars, short_number
+from nbtools.traces.session_index.left_out import LeftOut
 from nbtools.traces.session_index.listing import LoggedSession
 from nbtools.traces.session_index.places import label_of
 from nbtools.traces.usage.cost import prices_name
@@ -69,7 +70,7 @@ class FirstSessions:
     """The first sessions under a filter, ``total`` of them; ``all`` sessions are on this machine.
 
     ``unread`` of those under the filter are not read as a whole yet, ``left`` logs were found and not listed
-    yet.  ``unreadable`` files in the agents' folders are in no known format.  ``folders`` are those that were
+    yet.  ``left_out`` files in the agents' folders are not listed.  ``folders`` are those that were
     looked at, if there is no session at all.
     """
 
@@ -78,7 +79,7 @@ class FirstSessions:
     all: int
     unread: int
     left: int
-    unreadable: int
+    left_out: int
     folders: tuple[str, ...]
 
 
@@ -133,6 +134,21 @@ def _cost_note(session: LoggedSession) -> str:
     return f"{'; '.join(parts)}."
 
 
+def left_out_text(files: Sequence[LeftOut]) -> str:
+    """Returns the files that are not listed below their reasons, for a terminal."""
+    if not files:
+        return "Every log in the agents' folders is listed."
+    reasons = dict.fromkeys(one.reason for one in files)
+    lines = []
+    for reason in reasons:
+        own = [one.path for one in files if one.reason == reason]
+        lines += [
+            f"{one_line(reason, 300)} ({counted(len(own), 'file')})",
+            *(f"  {one_line(home_relative(str(path)), 1_000)}" for path in own),
+        ]
+    return "\n".join(lines)
+
+
 def age(seconds: float) -> str:
     """Formats how long ago something was: ``now``, ``5 min``, ``3 h``, ``12 d``, ``8 months``,
     ``2 years``.
@@ -182,11 +198,9 @@ def sessions_text(page: FirstSessions, width: int = 140) -> str:
 def _nothing(page: FirstSessions) -> str:
     if page.all:
         return f"None of the {counted(page.all, 'session')} on this machine matches."
-    folders = "\n".join(f"  {folder}" for folder in page.folders)
-    return (
-        "No session of an agent was found on this machine. These folders were"
-        f" searched:\n{folders}\n{ADD_FOLDER}"
-    )
+    folders = [f"  {folder}" for folder in page.folders]
+    title = "No session of an agent was found on this machine. These folders were searched:"
+    return "\n".join([title, *folders, ADD_FOLDER, *filter(None, [_rest(page)])])
 
 
 def _rest(page: FirstSessions) -> str:
@@ -195,7 +209,9 @@ def _rest(page: FirstSessions) -> str:
         f"{counted(more, 'more session')} (--all lists them, --limit N some)" if more > 0 else "",
         f"{counted(page.left, 'log')} not listed yet" if page.left else "",
         f"{counted(page.unread, 'log')} not read completely yet" if page.unread else "",
-        f"{counted(page.unreadable, 'file')} in no known format" if page.unreadable else "",
+        f"{counted(page.left_out, 'file is', 'files are')} not listed (--left-out says why)"
+        if page.left_out
+        else "",
     ]
     return " · ".join(filter(None, parts))
 

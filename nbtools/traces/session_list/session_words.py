@@ -9,15 +9,18 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+from msgspec.structs import asdict
+
 from nbtools.core.errors import TraceError
-from nbtools.core.message import did_you_mean
+from nbtools.core.message import counted, did_you_mean
 from nbtools.traces.log_arguments import LATEST, LETTERS, is_pattern, path_exists
+from nbtools.traces.session_index.left_out import left_out_count, left_out_files
 from nbtools.traces.session_index.listing import SessionCatalog, SessionQuery
 from nbtools.traces.session_index.places import agent_named, agent_words, agents, known_agent
 from nbtools.traces.session_index.times import since_time
 from nbtools.traces.session_list.match_text import matches_text
 from nbtools.traces.session_list.session_messages import SessionFilter
-from nbtools.traces.session_list.session_text import sessions_text
+from nbtools.traces.session_list.session_text import left_out_text, sessions_text
 from nbtools.traces.session_list.view import SessionList, query_of, session_catalog
 
 DEFAULT_ROWS = 40
@@ -142,3 +145,23 @@ def session_table(chosen: SessionFilter, rows: int = DEFAULT_ROWS, *, as_json: b
         found = catalog.page(query_of(chosen), 0, rows)
         return json.dumps([one.as_json() for one in found], indent=2)
     return sessions_text(SessionList(chosen).first(rows), shutil.get_terminal_size((140, 40)).columns)
+
+
+def left_out_table(words: Sequence[str] = (), *, as_json: bool = False) -> str:
+    """Returns the files that are not listed below their reasons, or as JSON. Raises ``TraceError`` for
+    ``words``, which it does not take.
+    """
+    if words:
+        raise TraceError(f"--left-out is about all folders; {words[0]!r} is one word too many.")
+    catalog = session_catalog()
+    catalog.refresh()
+    files = left_out_files(catalog)
+    if as_json:
+        return json.dumps([{**asdict(one), "path": str(one.path)} for one in files], indent=2)
+    return left_out_text(files)
+
+
+def left_out_note() -> str:
+    """Returns how many files are not listed, as far as the catalog has looked; empty if none."""
+    count = left_out_count(session_catalog())
+    return f"{counted(count, 'file is', 'files are')} not listed; --left-out says why." if count else ""

@@ -10,6 +10,7 @@ from heapq import nlargest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nbtools.cards.hidden_characters import one_line
 from nbtools.core.errors import TraceError
 from nbtools.core.methods import method
 from nbtools.traces.counts import DEFINITIONS
@@ -17,8 +18,9 @@ from nbtools.traces.explorer.explorer_messages import OpenedLogs, ReviewedLog
 from nbtools.traces.explorer.explorer_view import TraceView
 from nbtools.traces.explorer.notebook_services import connect_page, widget_of
 from nbtools.traces.explorer.registry import EXPLORERS
+from nbtools.traces.session_index.left_out import left_out_count, left_out_files
 from nbtools.traces.session_index.listing import LoggedSession, SessionCatalog, SessionQuery
-from nbtools.traces.session_index.places import add_log_folder
+from nbtools.traces.session_index.places import OTHER, add_log_folder, label_of
 from nbtools.traces.session_list.review_queue import ReviewQueue
 from nbtools.traces.session_list.rows import SessionChanges, session_block
 from nbtools.traces.session_list.session_messages import (
@@ -27,6 +29,9 @@ from nbtools.traces.session_list.session_messages import (
     AddFolderParams,
     Definition,
     FoundSessions,
+    LeftOutFile,
+    LeftOutFiles,
+    LeftOutParams,
     NextReviewParams,
     OpenSessionsParams,
     ReviewSessionsParams,
@@ -50,6 +55,8 @@ if TYPE_CHECKING:
     from nbtools.traces.trace import Trace
 
 INITIAL_ROWS = 60
+MOST_LEFT_OUT = 1_000
+"""Files that are not listed and that a page names."""
 FIRST_ROWS = 2_000
 """Sessions in the first reply to a page, which draws them before the others are there."""
 _FIRST_LOOK = 1.5
@@ -109,7 +116,7 @@ class SessionList:
             gone=tuple(row.key for row in changed if row.state is None),
             now=time.time(),
             left=catalog.found.left,
-            unreadable=catalog.unreadable(),
+            left_out=left_out_count(catalog),
             folders=searched_folders(catalog),
         ), [data]
 
@@ -129,6 +136,22 @@ class SessionList:
         self._catalog.refresh(_NEXT_LOOK)
         self._catalog.read_in_background()
         return AddedFolder(folder=home_relative(str(folder)))
+
+    @method("sessions.left_out")
+    def left_out(self, _: LeftOutParams) -> LeftOutFiles:
+        """Returns the files in the agents' folders that are not listed, with the reasons."""
+        files = left_out_files(self._catalog)
+        return LeftOutFiles(
+            files=tuple(
+                LeftOutFile(
+                    path=one_line(home_relative(str(one.path)), 1_000),
+                    agent=label_of(one.agent) if one.agent != OTHER else "",
+                    reason=one_line(one.reason, 300),
+                )
+                for one in files[:MOST_LEFT_OUT]
+            ),
+            total=len(files),
+        )
 
     @method("sessions.open")
     def open(self, params: OpenSessionsParams) -> OpenedLogs:
@@ -196,7 +219,7 @@ class SessionList:
             all=catalog.count(SessionQuery()),
             unread=catalog.unread(query),
             left=catalog.found.left,
-            unreadable=catalog.unreadable(),
+            left_out=left_out_count(catalog),
             folders=searched_folders(catalog),
         )
 

@@ -103,6 +103,7 @@ def test_alone_it_lists_the_sessions_of_this_machine(lab: Any, home: Path) -> No
     assert "1 session on this machine" in of_project["data"]["text/html"]
     assert lab.run("s = %trace gemini --since 2000-01-01\nn = %trace --all --agent codex").error == ""
     assert lab.value("s.filter.agent, len(s.sessions), len(n.sessions)") == ("gemini-cli", 2, 2)
+    assert "Every log in the agents' folders is listed" in lab.run("%trace --left-out").text
     assert "Did you mean agent-plugins" in card(lab.run("%trace agent-plugin5"))["blocks"][0]["text"]
     assert "--step takes a log" in card(lab.run("%trace codex --step 2"))["blocks"][0]["text"]
     assert "Write it as 7d" in card(lab.run("%trace --since soon"))["blocks"][0]["text"]
