@@ -149,7 +149,7 @@ def test_a_log_is_printed_step_by_step(nbtools):
     title, facts, *steps = done.stdout.splitlines()
     assert done.returncode == 0
     assert title == "upgrade-external-agents-e2e-tests"
-    assert "102 calls (45 nested)" in facts
+    assert "102 calls · 8 failed" in facts
     assert any(step.split()[0] == "72.20" and "go vet -tags=e2e ./..." in step for step in steps)
     assert steps[-1].split()[0] == "88"
 
