@@ -112,7 +112,7 @@ class LogCounter:
         self._keys.add((call.session, call.id))
         if call.child:
             self._started_by[call.child] = (call.session, call.id)
-        failed = call.failed
+        failed = call.has_failed
         if failed is not None:
             self._calls += 1
             self._failed += failed

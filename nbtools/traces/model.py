@@ -268,7 +268,7 @@ class Call(Struct, frozen=True, array_like=True, gc=False):
     by_sub_agent: bool = False
 
     @property
-    def failed(self) -> bool | None:
+    def has_failed(self) -> bool | None:
         """Whether the call failed, or its command ended with an exit code other than 0; None where it is not
         among the counted calls (``counts.DEFINITIONS``): nested, or on a rewound branch.
         """

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import re
-from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from nbtools.cli import command_line_parser
 from nbtools.core.errors import TraceError
 from nbtools.traces import Trace, compare, load, sessions
 from nbtools.traces.comparison.comparison_rows import TOTALS, run_row
@@ -142,7 +142,9 @@ def _in_sql(trace: Trace) -> dict[str, Any]:
     columns = ", ".join(f"sum({name})::bigint as {name}" for name in SUMS)
     found = trace.sql(f"select {columns} from sessions")
     sums = dict(zip(found.columns, found.fetchall()[0], strict=True))
-    ((calls, failed),) = trace.sql("select count(failed), count(*) filter (failed) from calls").fetchall()
+    ((calls, failed),) = trace.sql(
+        "select count(has_failed), count(*) filter (has_failed) from calls"
+    ).fetchall()
     assert (calls, failed) == (sums["calls"], sums["failed_calls"] or 0)
     usage = "select sum(input_tokens)::bigint, sum(output_tokens)::bigint from usage"
     (spent,) = trace.sql(usage).fetchall()
@@ -188,7 +190,7 @@ def _in_chips(trace: Trace) -> dict[str, int]:
     assert failures == chips["end:failed"] + chips["end:errors"] + chips["end:other failures"]
     return {
         "steps": len(rows),
-        "calls": sum(row["flags"] & 1 for row in rows) - sum(one.failed is None for one in trace.calls),
+        "calls": sum(row["flags"] & 1 for row in rows) - sum(one.has_failed is None for one in trace.calls),
         "failed_calls": chips["end:failed"],
         "errors": chips["end:errors"],
     }
@@ -203,15 +205,6 @@ def _in_comparison(trace: Trace, path: Path, counts: Mapping[str, Any]) -> dict[
         assert cells[label] == ("" if counts[name] is None else f"{counts[name]:,}")
     for name in ("steps", "calls", "failed_calls", "edits", "edited_files", "input_tokens", "output_tokens"):
         assert getattr(run, name) == counts[name]
-    options = Namespace(
-        log=[str(path), str(path)],
-        check=[],
-        baseline=None,
-        json=True,
-        search="",
-        notebook="",
-        follow=False,
-        html="",
-    )
+    options = command_line_parser().parse_args(["trace", str(path), str(path), "--json"])
     in_json = json.loads(compared(options))["runs"][0]
     return {name: in_json[name] for name in NAMES}

@@ -92,7 +92,7 @@ class StepChips:
             return ()
         if not isinstance(row, Call):
             return self._ids(row.kind, None, "errors" if tone == "failed" else tone)
-        is_other = tone == "failed" and row.failed is None
+        is_other = tone == "failed" and row.has_failed is None
         ids = self._ids(row.op, row.name, "other failures" if is_other else tone)
         keys = self._files.keys_at(line)
         if not keys:

@@ -114,7 +114,7 @@ def _records(trace: Trace) -> Iterator[TraceFact]:
 def _calls(trace: Trace) -> Iterator[TraceFact]:
     calls, counts = trace.calls, trace.counts
     rewound = sum(not call.live for call in calls)
-    uncounted = sum(not call.counted and call.failed is not None for call in calls)
+    uncounted = sum(not call.counted and call.has_failed is not None for call in calls)
     nested = f" + {counts.nested_calls:,} nested" if counts.nested_calls else ""
     apart = _listed(
         (counts.nested_calls, "nested in another call", "nested in other calls"),
@@ -127,7 +127,7 @@ def _calls(trace: Trace) -> Iterator[TraceFact]:
     )
     silent = not all(reading.format.tells_errors for reading in trace.readings)
     if counts.failed_calls:
-        exits = sum(bool(call.failed) and call.status == "ok" for call in calls)
+        exits = sum(bool(call.has_failed) and call.status == "ok" for call in calls)
         listed = _listed(
             (counts.failed_calls - exits, "call that failed", "calls that failed"),
             (exits, "command that exited with an error code", "commands that exited with an error code"),
@@ -140,7 +140,7 @@ def _calls(trace: Trace) -> Iterator[TraceFact]:
         )
     elif silent and calls:
         yield TraceFact(text="failures not recorded")
-    others = sum(call.failed is None and call.is_failure for call in calls)
+    others = sum(call.has_failed is None and call.is_failure for call in calls)
     if others:
         yield TraceFact(text=counted(others, "other failure"), title=DEFINITIONS["other_failures"])
     if counts.errors:

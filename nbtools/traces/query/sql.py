@@ -50,8 +50,8 @@ select s.*, coalesce(c.calls, 0) as calls, coalesce(c.nested_calls, 0) as nested
   coalesce(e.errors, 0) as errors, coalesce(f.edits, 0) as edits, f.added_lines, f.removed_lines
 from {sessions} s
 left join (
-  select source, session, count(failed) as calls, count(*) filter (live and failed is null) as nested_calls,
-    count(*) filter (failed) as failed
+  select source, session, count(has_failed) as calls, count(*) filter (has_failed) as failed,
+    count(*) filter (live and has_failed is null) as nested_calls
   from {calls} group by all
 ) c on c.source is not distinct from s.source and c.session = s.id
 left join (

@@ -101,7 +101,7 @@ COLUMNS: dict[type, dict[str, ColumnType]] = {
         result_size: number
         permission child: text
         turn: number
-        live counted by_sub_agent failed: flag
+        live counted by_sub_agent has_failed: flag
         ref result_ref: ref
     """),
     FileChange: _columns_of("""

@@ -100,10 +100,10 @@ class UsageCounter:
             self._requests.append(row)
         elif type(row) is Session:
             self._sessions[row.id] = row
-        elif type(row) is Call and row.failed is not None:
+        elif type(row) is Call and row.has_failed is not None:
             counts = self._calls.setdefault(_half_hour(row.at), [0, 0])
             counts[0] += 1
-            counts[1] += row.failed
+            counts[1] += row.has_failed
 
     def usage(self) -> LogUsage:
         """Returns the usage of all rows so far."""
