@@ -87,7 +87,7 @@ async def test_the_explorer(views):
     explorer = Explorer(views, await views.show(open_trace(REAL)))
     await expect(explorer.row("Read")).to_be_visible()
     await in_all_themes(views)
-    await explorer.chip("edit calls").click()
+    await explorer.chip("writes").click()
     await explorer.row("Edit").click()
     await expect(explorer.card.locator(".nbtools-diff")).to_be_visible()
     await in_all_themes(views)

@@ -93,7 +93,7 @@ async def test_the_dialogs_the_tour_and_tabs_of_logs(open_notebook, zoomed, proj
     await tab.page.set_viewport_size(WINDOW)
     await open_log(tab.page, f"{project.name}/a.jsonl")
     log = LogTab(tab.page)
-    await log.chip("edit calls").click()
+    await log.chip("writes").click()
     await log.row("Edit").click()
     await expect(log.panel.locator(".nbtools-diff")).to_be_visible()
     await is_accessible(tab.page)

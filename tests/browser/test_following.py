@@ -240,8 +240,8 @@ async def test_a_pause_holds_the_list_and_ends(open_live):
         "aria-busy", "false"
     )  # the request that was under way has its answer
     live.write_all()
-    await live.trace.chip("edit calls").click()
-    await live.trace.leaves(int((await live.trace.chip("edit calls").inner_text()).split()[-1]))
+    await live.trace.chip("writes").click()
+    await live.trace.leaves(int((await live.trace.chip("writes").inner_text()).split()[-1]))
     await live.trace.chip("All").click()
     await expect(live.trace.found).to_be_hidden()
     assert await steps_of(live) == before
@@ -313,7 +313,7 @@ async def test_a_kernel_that_runs_a_cell_answers_and_without_subshells_is_shown_
     await tab.page.evaluate(NO_SUBSHELLS)
     await tab.start(3)
     await tab.is_busy(3)
-    await trace.chip("edit calls").click()
+    await trace.chip("writes").click()
     await expect(trace.cell).to_contain_text(BUSY)
     await live.toggle.click()
     await expect(live.toggle).to_have_text("Following: the kernel is busy")

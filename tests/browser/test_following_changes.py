@@ -130,11 +130,11 @@ async def test_after_a_restart_the_cell_is_to_be_run_again_and_a_closed_tab_ends
     await expect(trace.notice).to_contain_text("Run the cell again")
     await trace.tab.ready()
     await falls_silent(lambda: page.evaluate("window.asked"), 4)
-    await trace.chip("edit calls").click()
+    await trace.chip("writes").click()
     await expect(trace.notice).to_contain_text("Run the cell again")
     await trace.tab.run(0)
     await trace.tab.run(1)
-    await trace.chip("edit calls").click()
+    await trace.chip("writes").click()
     await expect(trace.found).to_contain_text("of 55")
     await expect(trace.notice).to_be_empty()
     with log.open("ab") as file:

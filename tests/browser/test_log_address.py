@@ -133,9 +133,9 @@ async def test_tabs_are_restored_with_their_kernel_and_names_and_go_to_the_step_
     await page.wait_for_url(lambda url: "agent-log" not in url)
     await eventually(OURS, page.evaluate, SESSIONS)
     await page.evaluate(ENDED)
-    await tab.chip("edit calls").first.click()  # the kernel has ended: the log is opened again by another
+    await tab.chip("writes").first.click()  # the kernel has ended: the log is opened again by another
     await expect(tab.row("Write")).to_be_visible()
-    await expect(tab.chip("edit calls").first).to_have_attribute("aria-pressed", "true")
+    await expect(tab.chip("writes").first).to_have_attribute("aria-pressed", "true")
     await eventually(OURS, page.evaluate, SESSIONS)
 
     (project / "fork.jsonl").write_bytes(fork_of(LINES))

@@ -129,7 +129,7 @@ async def test_a_log_gets_a_tab_that_follows_it_and_leaves_no_notebook(browse, p
         file.writelines(LINES[KEPT:])
     await expect(tab.trace).to_contain_text("335 records")
     await screenshots(browse, "log-tab")
-    await tab.chip("edit calls").click()
+    await tab.chip("writes").click()
     await tab.row("Edit").click()
     await expect(tab.panel.locator(".nbtools-diff")).to_be_visible()
     await choose(browse, log.name, OPEN)

@@ -125,7 +125,7 @@ async def test_chips_menus_and_the_search_find_what_the_kernel_finds(open_file, 
     await expect(page.locator(".nbtools-trace-nothing")).to_contain_text("No steps match")
     await page.locator(".nbtools-trace-search").fill("")
     await expect(page.locator(".nbtools-trace-found")).to_be_empty()
-    await page.locator(".nbtools-trace-chip").filter(has_text="edits").click()
+    await page.locator(".nbtools-trace-chip").filter(has_text="writes").click()
     await expect(page.locator(".nbtools-trace-found")).to_have_text(re.compile(r"^\d+ of \d+$"))
     await expect(page.locator(".nbtools-trace")).to_have_attribute("aria-busy", "false")
     await rows(page).first.click()

@@ -66,7 +66,7 @@ async def test_logs_and_comparisons_are_explored_through_a_comm(host, tmp_path):
         outputs = await host.run(OPEN)
         assert {TRACE, WIDGET, "text/html", "text/plain"} <= set(outputs[-1]["data"])
         trace = host.cells.last.locator(".nbtools-trace")
-        chip = trace.locator(".nbtools-trace-chip").filter(has_text="edits")
+        chip = trace.locator(".nbtools-trace-chip").filter(has_text="writes")
         await chip.click()
         await expect(chip).to_have_attribute("aria-pressed", "true")
         rows = trace.locator(".nbtools-trace-row:visible")
@@ -188,7 +188,7 @@ async def test_it_has_the_colours_of_its_front_end(views, kind, theme):
     """
     await views.as_in(kind, theme)
     trace = Explorer(views, await views.show(open_trace(REAL)))
-    await trace.chip("edit calls").click()
+    await trace.chip("writes").click()
     await trace.row("Edit").click()
     await expect(trace.panel.locator(".nbtools-diff")).to_be_visible()
     paper = await views.page.evaluate("getComputedStyle(document.body).backgroundColor")
@@ -328,7 +328,7 @@ async def test_a_log_is_explored_in_marimo(marimo):
     What is drawn again keeps the focus.
     """
     trace = marimo.locator(".nbtools-trace")
-    chip = trace.locator(".nbtools-trace-chip").filter(has_text="edits")
+    chip = trace.locator(".nbtools-trace-chip").filter(has_text="writes")
     await chip.click()
     await expect(chip).to_have_attribute("aria-pressed", "true")
     await expect(chip).to_be_focused()

@@ -129,7 +129,7 @@ async def test_logs_and_their_comparison(views, tmp_path):
     shutil.copy(REAL, "a.jsonl")
     write_cart_log(tmp_path / "b.jsonl")
     log = Explorer(views, await views.show(open_trace("a.jsonl")))
-    await log.chip("edit calls").click()
+    await log.chip("writes").click()
     await log.row("Edit").click()
     await expect(log.panel.locator(".nbtools-diff")).to_be_visible()
     async for _ in each_width(views, "widths-log"):

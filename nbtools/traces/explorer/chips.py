@@ -16,7 +16,7 @@ from nbtools.traces.model import Call, Session
 
 FACETS = ("kind", "end", "tool", "path")
 """The facets of chips.  A step matches a facet if it has one of the chosen chips of it."""
-_LABELS = {"edits": "edit calls"}
+_LABELS = {"edits": "writes"}
 """Labels of chips that are not their keys: the head's *edits* are those that took effect."""
 _KINDS: Mapping[str, tuple[frozenset[str], str]] = {
     "edits": (CHANGE_OPS, "Calls that change files, whether or not the change took effect"),
