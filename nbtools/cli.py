@@ -70,6 +70,11 @@ def _add_trace(parser: argparse.ArgumentParser) -> None:
             " such steps"
         ),
     )
+    parser.add_argument(
+        "--totals",
+        choices=("day", "project", "model", "agent"),
+        help="without a LOG: add up sessions, calls, tokens and cost by day, project, model or agent",
+    )
     output = parser.add_mutually_exclusive_group()
     output.add_argument("--json", action="store_true", help="print counts and totals as JSON")
     output.add_argument(
@@ -206,6 +211,7 @@ def _trace(options: argparse.Namespace) -> int:
         selected,
         session_table,
     )
+    from nbtools.traces.session_list.totals_text import totals_table  # noqa: PLC0415 - as above
 
     try:
         if options.add:
@@ -216,9 +222,15 @@ def _trace(options: argparse.Namespace) -> int:
             return 0
         rows = listed_rows(options.limit, -1 if options.json else DEFAULT_ROWS, all_rows=options.all)
         found = selected(options.log, agent=options.agent, since=options.since, text=options.search or "")
+        _refuse_list_options(options, found)
         if found is not None and not isinstance(found, str):
             _refuse_log_options(options)
-            print(session_table(found, rows, as_json=options.json), flush=True)
+            print(
+                totals_table(found, options.totals, as_json=options.json)
+                if options.totals
+                else session_table(found, rows, as_json=options.json),
+                flush=True,
+            )
             if options.json and (note := left_out_note()):
                 print(note, file=sys.stderr)
         elif found is None and is_comparison(options.log):
@@ -233,6 +245,12 @@ def _trace(options: argparse.Namespace) -> int:
     except BrokenPipeError:  # the reader has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
+
+
+def _refuse_list_options(options: argparse.Namespace, found: object) -> None:
+    """Raises ``TraceError`` for an option that needs a list of sessions, where a log is named."""
+    if options.totals and (found is None or isinstance(found, str)):
+        raise TraceError(f"--totals adds up sessions of the list, and {options.log[0]} is a log.")
 
 
 def _refuse_log_options(options: argparse.Namespace) -> None:

@@ -185,6 +185,22 @@ def test_a_reader_that_has_seen_enough_is_no_error(tmp_path):
     assert done.stderr == ""
 
 
+def test_trace_adds_up_sessions(nbtools, tmp_path, monkeypatch):
+    for name in OVERRIDES:
+        monkeypatch.delenv(name, raising=False)
+    make_home(tmp_path)
+    home = {"HOME": str(tmp_path), "NBTOOLS_STATE": str(tmp_path / "state")}
+    listed = json.loads(nbtools("trace", "--json", **home).stdout)
+    totals = nbtools("trace", "codex", "--totals", "agent", **home).stdout.splitlines()
+    assert totals[0].split() == ["Agent", "Sessions", "Calls", "Failed", "Tokens", "Cost"]
+    assert totals[1].startswith("Codex")
+    assert "$" in totals[1]
+    days = json.loads(nbtools("trace", "codex", "--totals", "day", "--json", **home).stdout)
+    assert sum(day["calls"] for day in days) == sum(one["calls"] for one in listed if one["agent"] == "codex")
+    assert nbtools("trace", LOG, "--totals", "day", **home).returncode == 1
+    assert nbtools("trace", "--totals", "hour", **home).returncode == 2
+
+
 def test_trace_lists_the_sessions_of_this_machine(nbtools, tmp_path, monkeypatch):
     for name in OVERRIDES:
         monkeypatch.delenv(name, raising=False)

@@ -282,12 +282,14 @@ SESSIONS = (
     sessions.FoundSessions,
     sessions.AddedFolder,
     sessions.LeftOutFiles,
+    sessions.SessionTotals,
 )
 SESSION_PARAMS = (
     sessions.SessionRowsParams,
     sessions.SearchSessionsParams,
     sessions.AddFolderParams,
     sessions.LeftOutParams,
+    sessions.SessionTotalsParams,
     sessions.OpenSessionsParams,
 )
 COMPARISONS = (comparison.ComparisonView, comparison.ComparedRows, comparison.ComparedOutcomes)
@@ -355,6 +357,7 @@ FORMATS = (
         "import * as parse from '../shared/parse.js';\nimport { parseCard, type Card, type Span } from"
         " '../cards/model.js';\nimport { parseColumnBlock, type ColumnBlock } from"
         " '../shared/columns_model.js';\nimport { parseAddedFolder, parseFoundSessions, parseLeftOutFiles,"
+        " parseSessionTotals,"
         " parseSessionRows, parseSessionsView, type SessionsView } from '../sessions/model.js';\n"
         "import { parseComparedOutcomes, parseComparedRows, parseComparisonView, type ComparisonView }"
         " from '../comparison/model.js';\n",

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from nbtools.traces.session_index.left_out import LeftOut, left_out
     from nbtools.traces.session_index.listing import LoggedSession, sessions
     from nbtools.traces.session_index.places import add_log_folder
+    from nbtools.traces.session_index.session_totals import totals
     from nbtools.traces.sharing.page import find_secrets, share
     from nbtools.traces.trace import Trace, load, load_many, stream
 
@@ -57,6 +58,7 @@ _MODULES = {
     "nbtools.traces.session_index.left_out": "LeftOut left_out",
     "nbtools.traces.session_index.listing": "LoggedSession sessions",
     "nbtools.traces.session_index.places": "add_log_folder",
+    "nbtools.traces.session_index.session_totals": "totals",
     "nbtools.traces.sharing.page": "find_secrets share",
     "nbtools.traces.trace": "Trace load load_many stream",
 }
@@ -96,6 +98,7 @@ __all__ = [
     "sessions",
     "share",
     "stream",
+    "totals",
 ]
 
 

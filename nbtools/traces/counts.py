@@ -38,7 +38,7 @@ DEFINITIONS: Mapping[str, str] = {
     "started": "When the first record was written",
     "duration": "Time from the first to the last record",
     "changed": "When the log changed last",
-    "cost": "Cost in US dollars",
+    "cost": "Cost in US dollars, by price lists on the days of the requests, or as the log records it",
 }
 """What each number means, for people to read, wherever it is shown."""
 

@@ -15,6 +15,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import expect
 
+from nbtools.traces.counts import DEFINITIONS
 from nbtools.traces.session_list import view
 from nbtools.traces.session_list.session_messages import SessionFilter
 from nbtools.traces.session_list.view import SessionList, session_catalog
@@ -194,6 +195,88 @@ async def test_filters_and_columns(views, logs):
     await expect(shown.node).to_contain_text("No session matches.")
 
 
+async def test_the_list_is_narrowed_to_a_time_and_says_what_it_adds_up_to(views, logs, tmp_path):
+    old = time.time() - 40 * 86_400
+    os.utime(logs / "issue.jsonl", (old, old))
+    shown = await list_sessions(views)
+    page, node = views.page, shown.node
+    upgrade = shown.row("upgrade-external")
+    await expect(upgrade.locator(".nbtools-sessions-cost")).to_contain_text("$")
+    await expect(upgrade.locator(".nbtools-sessions-cost")).to_have_attribute(
+        "title", re.compile("genai-prices")
+    )
+    calls = node.get_by_role("button", name="Calls")
+    assert await calls.get_attribute("title") == DEFINITIONS["calls"]
+    await expect(node).to_contain_text(re.compile(r"\d sessions · [\d,]+ calls · .* tokens · .*\$"))
+    issue = shown.row("Fix issue 6")
+    await issue.get_by_role("checkbox").click()
+    await upgrade.get_by_role("checkbox").click()
+    await node.get_by_label("Time").select_option("last 30 days")
+    await expect(issue).to_have_count(0)
+    await expect(node).to_contain_text("2 selected, 1 not shown")
+    await node.get_by_label("Time").select_option("from – to")
+    await node.get_by_label("To", exact=True).fill("2001-01-01")
+    await expect(node).to_contain_text("No session matches.")
+    await node.get_by_label("To", exact=True).fill("")
+    await expect(issue).to_be_visible()
+    await node.get_by_role("button", name="clear").click()
+    await expect(node.locator("[role=row][aria-selected=true]")).to_have_count(0)
+    await expect(shown.table).to_be_focused()
+    await node.get_by_role("button", name="Add folder…").click()
+    await page.keyboard.type("/no/such/folder")
+    await page.keyboard.press("Enter")
+    await expect(node).to_contain_text("/no/such/folder is not a folder.")
+    write_prompt(tmp_path / "added.jsonl", "From another folder")
+    await node.get_by_label("Path of a folder with logs").fill(str(tmp_path))
+    await page.keyboard.press("Enter")
+    await expect(shown.row("From another folder")).to_be_visible()
+    await is_accessible(page)
+    for width in (1280, 800, 400):
+        await page.set_viewport_size({"width": width, "height": 800})
+        await views.look(f"sessions-columns-{width}", views.cell(0))
+
+
+async def test_totals_by_day_project_model_and_agent_narrow_the_list(views, logs):
+    for path in logs.iterdir():  # read before, and not running now
+        os.utime(path, (1.77e9, 1.77e9))
+    shown = await list_sessions(views, SessionFilter(project=""))
+    page, cell = views.page, views.cell(0)
+    await expect(shown.row("upgrade-external").locator(".nbtools-sessions-cost")).to_contain_text("$")
+    await expect(shown.row("Fix issue 6").locator(".nbtools-sessions-cost")).to_contain_text("$")
+    await shown.node.get_by_role("button", name="Totals…").click()
+    totals = cell.locator(".nbtools-totals")
+    await expect(totals.get_by_role("img", name=re.compile(r"^Bars from 20"))).to_be_visible()
+    for caption in ("By project", "By model", "By agent", "By day"):
+        await expect(totals.get_by_role("table", name=caption)).to_be_visible()
+    agents = totals.get_by_role("table", name="By agent")
+    await expect(agents.get_by_role("row").filter(has_text="Claude Code")).to_contain_text(
+        re.compile(r"\$\d")
+    )
+    models = totals.get_by_role("table", name="By model")
+    await expect(models.get_by_role("row").filter(has_text="gpt-5.4")).to_contain_text("$0.38")
+    await is_accessible(page)
+    for width in (1280, 800):
+        await page.set_viewport_size({"width": width, "height": 800})
+        await views.look(f"sessions-totals-{width}", cell)
+    await totals.get_by_label("Shown in the bars").select_option("calls")
+    await expect(totals.get_by_label("Shown in the bars")).to_be_focused()
+    await agents.get_by_role("button", name="Claude Code").click()
+    await expect(shown.node.get_by_label("Agent", exact=True)).to_have_value("claude-code")
+    await shown.node.get_by_role("button", name="Totals…").click()
+    await models.get_by_role("button", name="gpt-5.4").click()
+    await shown.node.get_by_label("Agent", exact=True).select_option("")
+    await expect(shown.node).to_contain_text("only gpt-5.4")
+    await expect(shown.row("upgrade-external")).to_have_count(0)
+    await shown.node.get_by_role("button", name="only gpt-5.4").click()
+    await expect(shown.row("upgrade-external")).to_be_visible()
+    await shown.node.get_by_role("button", name="Totals…").click()
+    day = totals.get_by_role("table", name="By day").get_by_role("button").first
+    date = await day.inner_text()
+    await day.click()
+    await expect(shown.node.get_by_label("From", exact=True)).to_have_value(date)
+    await expect(shown.node.get_by_label("To", exact=True)).to_have_value(date)
+
+
 async def test_hundreds_of_sessions_scroll_and_are_sorted_and_filtered_while_the_kernel_is_busy(
     views, logs, monkeypatch
 ):
@@ -264,6 +347,12 @@ async def test_a_tab_of_jupyterlab_lists_and_opens_logs_that_jupyter_does_not_se
         await eventually([], shown.node.evaluate, CUT)
     await is_accessible(page, TAB)
     await page.set_viewport_size(size)
+    await shown.node.get_by_role("button", name="Totals…").click()
+    totals = page.locator(".nbtools-log:visible .nbtools-totals")
+    await expect(totals.get_by_role("table", name="By model")).to_contain_text("claude-opus-4-6")
+    await screenshots(page, "sessions-totals-tab")
+    await is_accessible(page, ".nbtools-log .nbtools-totals")
+    await page.get_by_role("button", name="All sessions").click()
     await shown.rows.click()
     await expect(page.locator(".nbtools-log:visible .nbtools-trace-title")).to_contain_text(
         "upgrade-external-agents-e2e-tests"

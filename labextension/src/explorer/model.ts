@@ -3,7 +3,7 @@
 import * as parse from '../shared/parse.js';
 import { parseCard, type Card, type Span } from '../cards/model.js';
 import { parseColumnBlock, type ColumnBlock } from '../shared/columns_model.js';
-import { parseAddedFolder, parseFoundSessions, parseLeftOutFiles, parseSessionRows, parseSessionsView, type SessionsView } from '../sessions/model.js';
+import { parseAddedFolder, parseFoundSessions, parseLeftOutFiles, parseSessionTotals, parseSessionRows, parseSessionsView, type SessionsView } from '../sessions/model.js';
 import { parseComparedOutcomes, parseComparedRows, parseComparisonView, type ComparisonView } from '../comparison/model.js';
 
 /** Asks a kernel of log tabs to open one log, or to compare several; none: for the list of all sessions.
@@ -866,6 +866,7 @@ export const SESSION_METHODS = {
   'sessions.reviews': parseSessionReviews,
   'sessions.rows': parseSessionRows,
   'sessions.search': parseFoundSessions,
+  'sessions.totals': parseSessionTotals,
 };
 
 export const COMPARISON_METHODS = {

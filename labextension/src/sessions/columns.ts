@@ -11,7 +11,13 @@ export interface ListState {
 }
 
 /** The filter and order of a page: `sort` is the key of any column. */
-export type ListFilter = Omit<SessionFilter, 'sort'> & { readonly sort: string };
+export type ListFilter = Omit<SessionFilter, 'sort'> & {
+  readonly sort: string;
+  /** The folder of a repository, whose folders and worktrees are listed. */
+  readonly repository?: string;
+  /** Lists only these sessions; `label` says which they are. */
+  readonly only?: { readonly label: string; readonly keys: ReadonlySet<number> } | null;
+};
 
 /**
  * A column of the list of sessions.  To add one, add an entry to `COLUMNS`.

@@ -2,6 +2,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import type { Client } from '../shared/channel.js';
 import type { SESSION_METHODS } from '../explorer/model.js';
 import type { SessionRow } from './session_rows.js';
+import type { TotalsRequest } from './totals_page.js';
 
 /** The services that the list of sessions uses. */
 export interface SessionsContext {
@@ -12,6 +13,8 @@ export interface SessionsContext {
   open(session: SessionRow): void;
   /** Compares the selected sessions. */
   compare(sessions: readonly SessionRow[]): void;
+  /** Shows the sums over sessions by day, project, model and agent. */
+  totals(request: TotalsRequest): void;
   /** The least number of selected sessions that can be compared; two if absent. */
   readonly least?: number;
 }

@@ -1,6 +1,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
-import { element, focusedIn, setText } from '../shared/element.js';
+import { element, focusedIn, linkButton, setText } from '../shared/element.js';
 import type { ListFilter } from './columns.js';
+import { PeriodMenu } from './period.js';
 import type { ListedSessions, SessionChoice } from './listed.js';
 
 /** Milliseconds after the last key until the search starts. */
@@ -10,10 +11,12 @@ const TYPING_DELAY = 120;
 export class SessionFilters {
   readonly node = element('div', 'nbtools-sessions-filters');
   readonly search = element('input', 'nbtools-trace-search');
+  private readonly only: HTMLButtonElement;
   readonly count = element('span', 'nbtools-sessions-count');
   private readonly agents: HTMLSelectElement;
   private readonly projects: HTMLSelectElement;
   private readonly outcomes: HTMLSelectElement;
+  readonly period: PeriodMenu;
   private typingTimer = 0;
 
   constructor(
@@ -29,7 +32,7 @@ export class SessionFilters {
       this.typingTimer = window.setTimeout(() => this.change({ text: this.search.value.trim().slice(0, 1000) }), TYPING_DELAY);
     });
     this.agents = this.menu(trans.__('Agent'), agent => ({ agent }));
-    this.projects = this.menu(trans.__('Project'), project => ({ project }));
+    this.projects = this.menu(trans.__('Project'), choice => projectChange(choice));
     this.outcomes = this.menu(trans.__('Outcome'), outcome => ({ outcome: outcome as ListFilter['outcome'] }));
     this.outcomes.append(
       new Option(trans.__('any outcome'), ''),
@@ -38,17 +41,27 @@ export class SessionFilters {
       new Option(trans.__('without failed calls'), 'clean'),
       new Option(trans.__('with edits'), 'changed')
     );
+    this.only = linkButton('', () => this.change({ only: null }), trans.__('Lists the others, too'));
+    this.only.hidden = true;
+    this.period = new PeriodMenu(trans, change);
     this.count.setAttribute('role', 'status');
-    this.node.append(this.search, this.agents, this.projects, this.outcomes, this.count);
+    this.node.append(this.search, this.agents, this.projects, this.outcomes, this.period.node, this.only, this.count);
   }
 
   /** Shows the choices of a list and the filter under which it was made. */
-  update({ agents, projects }: ListedSessions, filter: ListFilter, count: string): void {
+  update({ agents, projects, repositories }: ListedSessions, filter: ListFilter, count: string): void {
     setChoices(this.agents, this.trans.__('any agent'), agents, filter.agent);
-    setChoices(this.projects, this.trans.__('any project'), projects, filter.project);
+    setChoices(this.projects, this.trans.__('any project'), withRepositories(projects, repositories), chosenProject(filter));
+    this.drawOnly(filter);
     this.outcomes.value = filter.outcome;
+    this.period.update(filter);
     [this.agents, this.projects, this.outcomes].forEach(menu => menu.classList.toggle('nbtools-trace-chosen', menu.value !== ''));
     setText(this.count, count);
+  }
+
+  private drawOnly({ only }: ListFilter): void {
+    this.only.hidden = !only;
+    setText(this.only, only ? this.trans.__('only %1 ×', only.label) : '');
   }
 
   /** Empties the search field.  Returns false if it was empty. */
@@ -69,6 +82,30 @@ export class SessionFilters {
     menu.addEventListener('change', () => this.change(change(menu.value)));
     return menu;
   }
+}
+
+/** Marks the choice of a repository, whose folder is also a choice. */
+const REPOSITORY = 'repository:';
+
+function projectChange(choice: string): Partial<ListFilter> {
+  return choice.startsWith(REPOSITORY) ? { project: '', repository: choice.slice(REPOSITORY.length) } : { project: choice, repository: '' };
+}
+
+function chosenProject({ project, repository }: ListFilter): string {
+  return repository ? `${REPOSITORY}${repository}` : project;
+}
+
+/** Puts repositories with several folders, which their worktrees are too, before these. */
+function withRepositories(projects: readonly SessionChoice[], repositories: readonly SessionChoice[]): SessionChoice[] {
+  const known = new Map(repositories.map(one => [one.key, one]));
+  const sizes = new Map<string, number>();
+  projects.forEach(({ group }) => sizes.set(group, (sizes.get(group) ?? 0) + 1));
+  return projects.flatMap((project, i) => {
+    const isInGroup = project.group !== '' && sizes.get(project.group)! > 1;
+    const repository = isInGroup && projects[i - 1]?.group !== project.group ? known.get(project.group) : undefined;
+    const folder = isInGroup ? { ...project, label: `\u00a0\u00a0${project.label}` } : project;
+    return [...(repository ? [{ ...repository, key: `${REPOSITORY}${repository.key}`, label: `${repository.label} …` }] : []), folder];
+  });
 }
 
 function setChoices(menu: HTMLSelectElement, all: string, choices: readonly SessionChoice[], chosen: string): void {

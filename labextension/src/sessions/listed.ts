@@ -7,13 +7,17 @@ export interface SessionChoice {
   readonly key: string;
   readonly label: string;
   readonly count: number;
+  /** The folder of the project's repository. */
+  readonly group: string;
 }
 
 /** The sessions under a filter, in its order. */
 export interface ListedSessions {
   readonly keys: readonly number[];
   readonly agents: readonly SessionChoice[];
+  /** The folders, those of a repository after one another. */
   readonly projects: readonly SessionChoice[];
+  readonly repositories: readonly SessionChoice[];
   /** How many of them are going to be read as a whole. */
   readonly unread: number;
 }
@@ -22,31 +26,49 @@ const MOST_PROJECTS = 200;
 
 /** Selects and sorts sessions.  `hits` are the keys of those that contain the filter's text; null if it has none. */
 export function listedSessions(sessions: Iterable<SessionRow>, state: ListState, hits: ReadonlySet<number> | null): ListedSessions {
-  const { agent, project, outcome, since } = state.filter;
+  const { agent, project, repository = '', outcome, since, until, only = null } = state.filter;
   const rows = [...sessions];
   const isInProject = projectTest(project, rows);
   const isOutcome = OUTCOMES[outcome];
   const listed: SessionRow[] = [];
   const agents = new Map<string, SessionChoice>();
   const projects = new Map<string, SessionChoice>();
+  const repositories = new Map<string, SessionChoice>();
   for (const row of rows) {
-    if ((hits !== null && !hits.has(row.key)) || row.changed < since || !isOutcome(row)) {
+    if (
+      (hits !== null && !hits.has(row.key)) ||
+      (only !== null && !only.keys.has(row.key)) ||
+      row.changed < since ||
+      isLater(row, until) ||
+      !isOutcome(row)
+    ) {
       continue;
     }
     const ofAgent = !agent || row.agentKey === agent;
-    const ofProject = isInProject(row.path);
+    const ofProject = isInProject(row.path) && (!repository || row.repository === repository);
     ofAgent && ofProject && listed.push(row);
     ofProject && count(agents, row.agentKey, row.agent);
-    ofAgent && count(projects, row.path, row.folder);
+    ofAgent && count(projects, row.path, row.folder, row.repository);
+    ofAgent && count(repositories, row.repository, row.repositoryText);
   }
   return {
     keys: sorted(listed, state).map(({ key }) => key),
     agents: mostFrequent(agents),
-    projects: mostFrequent(projects)
-      .slice(0, MOST_PROJECTS)
-      .sort((a, b) => (a.key < b.key ? -1 : 1)),
+    projects: byRepository(mostFrequent(projects).slice(0, MOST_PROJECTS)),
+    repositories: [...repositories.values()],
     unread: listed.filter(({ unread }) => unread).length
   };
+}
+
+/** Sorts folders by their paths, and those of a repository, with its worktrees elsewhere, by that of the repository. */
+function byRepository(projects: readonly SessionChoice[]): SessionChoice[] {
+  const place = ({ group, key }: SessionChoice) => `${group || key}\0${key}`;
+  return [...projects].sort((a, b) => (place(a) < place(b) ? -1 : 1));
+}
+
+/** Whether a session began after a time; 0 for any. */
+function isLater({ started, changed }: SessionRow, until: number): boolean {
+  return until > 0 && (Number.isNaN(started) ? changed : started) > until;
 }
 
 const OUTCOMES: Readonly<Record<SessionFilter['outcome'], (row: SessionRow) => boolean>> = {
@@ -75,8 +97,8 @@ function withSlashes(path: string): string {
   return path.toLowerCase().replace(/\\/g, '/');
 }
 
-function count(choices: Map<string, SessionChoice>, key: string, label: string): void {
-  key && choices.set(key, { key, label, count: (choices.get(key)?.count ?? 0) + 1 });
+function count(choices: Map<string, SessionChoice>, key: string, label: string, group = ''): void {
+  key && choices.set(key, { key, label, count: (choices.get(key)?.count ?? 0) + 1, group });
 }
 
 function mostFrequent(choices: ReadonlyMap<string, SessionChoice>): SessionChoice[] {

@@ -96,6 +96,38 @@ export interface SessionRowsParams {
   readonly look: boolean;
 }
 
+/** The sums over the sessions of a day, a project, a model or an agent: ``usage.totals.Total``. ``label`` is its name for people, ``unpriced`` the number of requests that have no price, ``keys`` are the sessions of a model. */
+export interface SessionTotal {
+  readonly name: string;
+  readonly label: string;
+  readonly sessions: number;
+  readonly calls: number | null;
+  readonly failed: number | null;
+  readonly tokens: number;
+  readonly cost: number | null;
+  readonly unpriced: number;
+  readonly keys: readonly number[];
+}
+export const parseSessionTotal: parse.Parser<SessionTotal> = parse.record<SessionTotal>({
+  name: parse.text,
+  label: parse.text,
+  sessions: parse.number,
+  calls: parse.otherwise(parse.nullable(parse.number), null),
+  failed: parse.otherwise(parse.nullable(parse.number), null),
+  tokens: parse.otherwise(parse.number, 0),
+  cost: parse.otherwise(parse.nullable(parse.number), null),
+  unpriced: parse.otherwise(parse.number, 0),
+  keys: parse.otherwise(parse.list(parse.number), []),
+});
+
+/** Asks for the sums over sessions, of what they did from ``since`` to ``until``, in seconds since the epoch; 0 for any time. */
+export interface SessionTotalsParams {
+  readonly explorer: string;
+  readonly keys: readonly number[];
+  readonly since: number;
+  readonly until: number;
+}
+
 /** The first of ``total`` files that are not listed, by path. */
 export interface LeftOutFiles {
   readonly files: readonly LeftOutFile[];
@@ -116,6 +148,22 @@ export const parseSessionsView: parse.Parser<SessionsView> = parse.record<Sessio
   explorer: parse.text,
   filter: parseSessionFilter,
   definitions: parse.otherwise(parse.list(parseDefinition), []),
+});
+
+/** Sums by day, in the order of time, and by project, model and agent, the most expensive first. ``prices`` names the price lists; empty where none are installed. */
+export interface SessionTotals {
+  readonly day: readonly SessionTotal[];
+  readonly project: readonly SessionTotal[];
+  readonly model: readonly SessionTotal[];
+  readonly agent: readonly SessionTotal[];
+  readonly prices: string;
+}
+export const parseSessionTotals: parse.Parser<SessionTotals> = parse.record<SessionTotals>({
+  day: parse.list(parseSessionTotal),
+  project: parse.list(parseSessionTotal),
+  model: parse.list(parseSessionTotal),
+  agent: parse.list(parseSessionTotal),
+  prices: parse.otherwise(parse.text, ''),
 });
 
 /** Sessions that are new or have changed up to ``version``; ``more``: only the latest ones.

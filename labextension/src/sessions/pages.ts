@@ -9,7 +9,9 @@ import { deferredPage } from '../shared/deferred_page.js';
 import { element, linkButton } from '../shared/element.js';
 import { PageStack, type StackPage } from '../shared/stack.js';
 import type { SessionsView } from './model.js';
+import { loadTotals } from './load_totals.js';
 import type { SessionRow } from './session_rows.js';
+import type { TotalsRequest } from './totals_page.js';
 import { loadSessions } from './load_chunk.js';
 
 const METHODS = {
@@ -81,6 +83,7 @@ export class LogPages {
       client: this.client,
       problemOf: (error: unknown) => this.problemOf(error),
       open: open ?? (({ id }: SessionRow) => openIds([id])),
+      totals: (request: TotalsRequest) => this.totals(request),
       compare: compare ?? ((sessions: readonly SessionRow[]) => openIds(sessions.map(({ id }) => id))),
       least
     };
@@ -89,6 +92,22 @@ export class LogPages {
       return new SessionsListView(context, view, first);
     };
     return deferredPage(trans, trans.__('All sessions'), create, links);
+  }
+
+  /** Opens the sums over sessions above their list. */
+  private totals(request: TotalsRequest): void {
+    const { trans } = this.context;
+    const context = {
+      trans,
+      client: this.client,
+      problemOf: (error: unknown) => this.problemOf(error),
+      back: () => this.stack.back()
+    };
+    const create = async () => {
+      const { TotalsPage } = await loadTotals();
+      return new TotalsPage(context, request);
+    };
+    this.stack.push(deferredPage(trans, trans.__('Totals'), create));
   }
 
   /** Creates the page of a comparison.  `first` is the kernel's first answer, if it was asked already. */

@@ -15,6 +15,9 @@ export interface SessionRow {
   readonly model: string;
   readonly project: string;
   readonly folder: string;
+  /** The folder of the repository that the project's folder is in, or is a worktree of. */
+  readonly repository: string;
+  readonly repositoryText: string;
   /** When it began and changed last, as a text; and the last change in seconds since the epoch. */
   readonly times: string;
   readonly changed: number;
@@ -80,6 +83,8 @@ function rowAt(columns: Columns, i: number): SessionRow {
     model: word('model'),
     project: word('project'),
     folder: word('folder'),
+    repository: word('repository'),
+    repositoryText: word('repository_text'),
     times: text('times'),
     changed: number('changed'),
     started: number('started'),

@@ -4,11 +4,13 @@ import { Table } from '../table/table.js';
 import type { SessionsContext } from './context.js';
 import { SessionFilters } from './filter_bar.js';
 import { cellOf, type ColumnDefinition, COLUMNS, columnStyle, type ListFilter, type ListState } from './columns.js';
+import { AddFolderForm } from './add_folder.js';
 import { type ListedSessions, listedSessions } from './listed.js';
 import { LeftOutView } from './left_out.js';
 import type { SessionRows, SessionsView } from './model.js';
 import { SessionRowView } from './row.js';
 import { type SessionRow, SessionStore } from './session_rows.js';
+import { totalsOf, totalsText } from './totals_line.js';
 
 /** Milliseconds between looks at the agents' folders while logs are being read, and otherwise. */
 const READING_INTERVAL = 1000;
@@ -30,10 +32,13 @@ export class SessionsListView {
   private readonly compareButton: HTMLButtonElement;
   private readonly status = element('span');
   private readonly leftOut: LeftOutView;
+  private readonly clearButton: HTMLButtonElement;
+  private readonly addFolderForm: AddFolderForm;
+  private readonly totals = element('span');
   private readonly message = element('div', 'nbtools-sessions-message');
   private readonly selected = new Set<number>();
   private filter: ListFilter;
-  private listed: ListedSessions = { keys: [], agents: [], projects: [], unread: 0 };
+  private listed: ListedSessions = { keys: [], agents: [], projects: [], repositories: [], unread: 0 };
   /** The kernel's last answer; null before the first. */
   private facts: SessionRows | null = null;
   /** Why the last request has failed. */
@@ -64,6 +69,8 @@ export class SessionsListView {
       context.problemOf
     );
     this.compareButton = linkButton(trans.__('Compare'), () => this.openSelected());
+    this.addFolderForm = new AddFolderForm(trans, folder => this.addFolder(folder));
+    this.clearButton = linkButton(trans.__('clear'), () => this.clearSelection(), trans.__('Selects no session'));
     this.table = new Table<SessionRowView>({
       role: 'grid',
       className: 'nbtools-sessions-table',
@@ -81,13 +88,25 @@ export class SessionsListView {
     this.message.setAttribute('role', 'status');
     this.node.setAttribute('aria-label', trans.__('Sessions on this machine'));
     this.foot.append(
-      this.compareButton,
-      this.status,
-      this.leftOut.link,
+      element('span', 'nbtools-sessions-actions', this.compareButton, this.status, this.clearButton, this.leftOut.link),
+      this.addFolderForm.node,
       element('span', '', trans.__('Enter opens, Space selects, / searches'))
     );
+    const totals = linkButton(
+      trans.__('Totals…'),
+      () => this.openTotals(),
+      trans.__('Adds up the listed sessions by day, project, model and agent')
+    );
     this.node.classList.add(this.scope);
-    this.node.append(this.style, this.filters.node, this.message, this.table.node, this.leftOut.node, this.foot);
+    this.node.append(
+      this.style,
+      this.filters.node,
+      this.message,
+      this.table.node,
+      this.leftOut.node,
+      element('div', 'nbtools-sessions-foot', this.totals, totals),
+      this.foot
+    );
     this.draw();
     window.addEventListener('keydown', this.keyListener, true);
     void this.begin(first);
@@ -225,6 +244,8 @@ export class SessionsListView {
     const { trans } = this.context;
     const { filter, listed, store, table } = this;
     const total = listed.keys.length;
+    const rows = listed.keys.flatMap(key => store.rows.get(key) ?? []);
+    setText(this.totals, totalsText(totalsOf(rows), trans));
     if (total) {
       table.active ??= 0;
     }
@@ -265,13 +286,7 @@ export class SessionsListView {
       message.replaceChildren(
         element('p', '', trans.__('No session of an agent was found on this machine. These folders were searched:')),
         element('ul', '', ...facts.folders.map(folder => element('li', '', element('code', '', folder)))),
-        element(
-          'p',
-          '',
-          trans.__('To list the logs of another folder, run this in a terminal:'),
-          ' ',
-          element('code', '', 'nbtools trace --add FOLDER')
-        )
+        element('p', '', trans.__('To list the logs of another folder, add it below.'))
       );
     }
   }
@@ -283,15 +298,58 @@ export class SessionsListView {
     const { unread } = this.listed;
     const { size } = this.selected;
     const parts = [
-      size ? trans.__('%1 selected', size) : '',
+      this.selectionText(),
       size > 0 && size < least ? trans.__('select another one to compare') : '',
       size > MOST_COMPARED ? trans.__('at most %1 can be compared', MOST_COMPARED) : '',
       left > 0 ? trans._n('%1 log is not listed yet', '%1 logs are not listed yet', left) : '',
       unread > 0 ? trans._n('reading %1 log completely', 'reading %1 logs completely', unread) : ''
     ];
     this.leftOut.update(left_out);
+    this.clearButton.hidden = size === 0;
     this.compareButton.hidden = size < least || size > MOST_COMPARED;
     setText(this.status, parts.filter(Boolean).join(' · '));
+  }
+
+  private openTotals(): void {
+    const { since, until } = this.filter;
+    this.context.totals({
+      explorer: this.view.explorer,
+      keys: this.listed.keys,
+      period: { since, until },
+      caption: this.totals.textContent ?? '',
+      filter: change => {
+        change.since === undefined || this.filters.period.show({ since: change.since, until: change.until ?? 0 });
+        void this.change(change);
+      }
+    });
+  }
+
+  private selectionText(): string {
+    const { trans } = this.context;
+    const { selected } = this;
+    const listed = new Set(selected.size ? this.listed.keys : []);
+    const hidden = [...selected].filter(key => !listed.has(key)).length;
+    const count = selected.size ? trans.__('%1 selected', selected.size) : '';
+    return hidden ? `${count}, ${trans.__('%1 not shown', hidden)}` : count;
+  }
+
+  private clearSelection(): void {
+    this.selected.clear();
+    this.table.redraw();
+    this.drawFoot();
+    this.table.node.focus();
+  }
+
+  /** Lists the logs of a folder, too; returns why it cannot. */
+  private async addFolder(folder: string): Promise<string> {
+    const { client, problemOf } = this.context;
+    try {
+      const { problem } = await client.request('sessions.add_folder', { explorer: this.view.explorer, folder });
+      problem || (await this.load(false, false));
+      return problem;
+    } catch (error) {
+      return problemOf(error);
+    }
   }
 
   /** Looks again later, sooner if not everything has been read. */
@@ -349,8 +407,10 @@ export class SessionsListView {
     }
     const isInSearch = target === this.filters.search;
     event.stopImmediatePropagation(); // Jupyter has shortcuts of one letter
+    const isInField = target.matches('input:not([type=checkbox])');
     const isHandled = isInSearch ? this.onSearchKey(event.key) : target === this.table.node && this.onRowKey(event.key);
-    if (isHandled || (event.key === '/' && !isInSearch && this.focusSearch())) {
+    const isEscape = event.key === 'Escape' && this.addFolderForm.closeFrom(target);
+    if (isHandled || isEscape || (event.key === '/' && !isInField && this.focusSearch())) {
       event.preventDefault();
     }
   }

@@ -6,7 +6,7 @@ import type { BaselineParams, CompareWithParams, ComparedOutcomes, ComparedRows,
 import type { LogParams, NextReviewParams, OpenedLogs, ReviewSessionsParams, ReviewedLog, SavedFilters, SavedFiltersParams, SessionReviews, SessionReviewsParams, TraceCell, TraceChanges, TraceExcerpts, TraceExcerptsParams, TraceExplorerParams, TraceExport, TraceFacets, TraceFileParams, TraceFollowParams, TraceHits, TraceLineParams, TraceOpened, TraceRaw, TraceReview, TraceReviewParams, TraceRows, TraceRowsParams, TraceSearchParams, TraceShare, TraceShareParams, TraceStrip, TraceStripParams, TraceTokens, TraceUpdate, TraceUsage, TraceUsageParams, TraceVersionParams } from '../explorer/model.js';
 import type { CheckParams, CheckedCall, FormParams, FormTools, RulesCell, RulesParams, ToolForm } from '../lab/model.js';
 import type { CallParams, ConfirmParams, GrantParams, ModeParams, SeenParams, ServerParams, StateOutcome, UndoParams } from '../panel/model.js';
-import type { AddFolderParams, AddedFolder, FoundSessions, LeftOutFiles, LeftOutParams, OpenSessionsParams, SearchSessionsParams, SessionRows, SessionRowsParams } from '../sessions/model.js';
+import type { AddFolderParams, AddedFolder, FoundSessions, LeftOutFiles, LeftOutParams, OpenSessionsParams, SearchSessionsParams, SessionRows, SessionRowsParams, SessionTotals, SessionTotalsParams } from '../sessions/model.js';
 
 /** Name of the comm target. */
 export const CHANNEL_TARGET = 'nbtools';
@@ -49,6 +49,7 @@ export interface Methods {
   'sessions.reviews': { readonly params: SessionReviewsParams; readonly result: SessionReviews };
   'sessions.rows': { readonly params: SessionRowsParams; readonly result: SessionRows & Buffers };
   'sessions.search': { readonly params: SearchSessionsParams; readonly result: FoundSessions };
+  'sessions.totals': { readonly params: SessionTotalsParams; readonly result: SessionTotals };
   'state.follow': { readonly params: Readonly<Record<string, never>>; readonly result: undefined };
   'state.leave': { readonly params: Readonly<Record<string, never>>; readonly result: undefined };
   'trace.cell': { readonly params: TraceExplorerParams; readonly result: TraceCell };

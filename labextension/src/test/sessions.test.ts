@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { COLUMNS, columnStyle, type ListFilter, type ListState } from '../sessions/columns.js';
+import { betweenDays, dateOf, lastDays } from '../sessions/period.js';
+import { totalsOf, totalsText } from '../sessions/totals_line.js';
+import { dayBars } from '../sessions/day_bars.js';
 import { listedSessions } from '../sessions/listed.js';
-import { ageOf, countText, type SessionRow, SessionStore } from '../sessions/session_rows.js';
+import { ageOf, countText, dollars, shortNumber, type SessionRow, SessionStore } from '../sessions/session_rows.js';
+import { NO_TRANSLATION as TRANS } from '../shared/host.js';
 import { encode } from './columns.js';
 
 const ALL: ListFilter = { text: '', agent: '', project: '', outcome: '', sort: 'age', descending: true, since: 0, until: 0 };
@@ -12,6 +16,8 @@ function session(key: number, values: Partial<SessionRow>): SessionRow {
   const texts = { id: String(key), title: `Title ${key}`, agent: 'Codex', agentKey: 'codex', model: '', project: 'shop', folder: '~/shop' };
   const others = {
     path: '/work/shop',
+    repository: '/work/shop',
+    repositoryText: '~/shop',
     times: '',
     durationText: '',
     tokensText: '',
@@ -92,8 +98,8 @@ test('a style sheet shows each column from its width on', () => {
 test('choices are counted under the other filters, the most frequent projects in the order of their paths', () => {
   const { agents, projects, unread } = listedSessions(ROWS, stateOf({ agent: 'codex', project: 'shop' }), null);
   assert.deepEqual(agents, [
-    { key: 'claude-code', label: 'Claude Code', count: 1 },
-    { key: 'codex', label: 'Codex', count: 1 }
+    { key: 'claude-code', label: 'Claude Code', count: 1, group: '' },
+    { key: 'codex', label: 'Codex', count: 1, group: '' }
   ]);
   assert.deepEqual(
     projects.map(({ key, count }) => [key, count]),
@@ -129,6 +135,88 @@ test('a store takes over changed sessions, and refuses damaged answers', () => {
   assert.equal(store.add({ ...reply, version: 6, block, gone: [], buffers: [] }), null);
   assert.equal(store.add({ ...reply, version: 6, block, gone: [], buffers: [data.slice(0, 20)] }), null);
   assert.deepEqual([store.version, store.rows.size], [5, 1]);
+});
+
+test('bars by day have no gaps, and become weeks and months', () => {
+  const rest = { sessions: 1, calls: 0, failed: 0, cost: null, unpriced: 0, keys: [] };
+  const day = (name: string, tokens: number) => ({ name, tokens, label: name, ...rest });
+  const bars = (...names: string[]) =>
+    dayBars(
+      names.map((name, i) => day(name, i + 1)),
+      ({ tokens }) => tokens
+    );
+  assert.deepEqual(bars(), []);
+  assert.deepEqual(bars('', 'nonsense'), []);
+  assert.deepEqual(
+    bars('2024-02-28', '2024-03-01').map(({ from, to, value }) => [from, to, value]),
+    [
+      ['2024-02-28', '2024-02-28', 1],
+      ['2024-02-29', '2024-02-29', 0],
+      ['2024-03-01', '2024-03-01', 2]
+    ]
+  );
+  const weeks = bars('2026-01-01', '2026-01-02', '2026-05-01');
+  assert.deepEqual(weeks[0], { from: '2025-12-29', to: '2026-01-04', value: 3 });
+  assert.deepEqual(weeks.at(-1), { from: '2026-04-27', to: '2026-05-03', value: 3 });
+  const months = bars('2020-01-15', '2026-02-01');
+  assert.deepEqual(months[0], { from: '2020-01-01', to: '2020-01-31', value: 1 });
+  assert.deepEqual([months.length, months.at(-1)!.to], [74, '2026-02-28']);
+});
+
+test('a repository lists its folders and worktrees', () => {
+  const rows = [
+    session(0, { path: '/work/shop' }),
+    session(1, { path: '/work/shop-fix' }),
+    session(2, { path: '/work/other', repository: '/work/other' })
+  ];
+  const { keys: found, projects } = listedSessions(rows, stateOf({ repository: '/work/shop' }), null);
+  assert.deepEqual(found, [0, 1]);
+  assert.deepEqual(
+    projects.map(({ key, group }) => [key, group]),
+    [
+      ['/work/other', '/work/other'],
+      ['/work/shop', '/work/shop'],
+      ['/work/shop-fix', '/work/shop']
+    ]
+  );
+  assert.deepEqual(listedSessions(rows, stateOf({ only: { label: 'x', keys: new Set([2, 9]) } }), null).keys, [2]);
+});
+
+test('a period lists the sessions that were active in it', () => {
+  const rows = [
+    session(0, { changed: 500, started: 100 }),
+    session(1, { changed: 900, started: NaN }),
+    session(2, { changed: 2000, started: 600 })
+  ];
+  const listed = (since: number, until: number) => listedSessions(rows, stateOf({ since, until }), null).keys;
+  assert.deepEqual(listed(0, 0), [2, 1, 0]);
+  assert.deepEqual(listed(600, 0), [2, 1]);
+  assert.deepEqual(listed(0, 599), [0]);
+  assert.deepEqual(listed(200, 950), [2, 1, 0]);
+  assert.deepEqual(listed(501, 599), []);
+});
+
+test('periods begin and end at midnight', () => {
+  const now = new Date(2026, 10, 29, 15, 30);
+  assert.equal(lastDays(1, now).since, new Date(2026, 10, 29).getTime() / 1000);
+  assert.equal(lastDays(30, now).since, new Date(2026, 9, 31).getTime() / 1000);
+  const { since, until } = betweenDays('2026-10-24', '2026-10-25');
+  assert.deepEqual([dateOf(since), dateOf(until), dateOf(until + 1)], ['2026-10-24', '2026-10-25', '2026-10-26']);
+  assert.deepEqual(betweenDays('', ''), { since: 0, until: 0 });
+  assert.deepEqual(betweenDays('nonsense', '999999-99-99'), { since: 0, until: 0 });
+  assert.equal(dateOf(0), '');
+});
+
+test('sums lack unknown numbers, and say so', () => {
+  const rows = [
+    session(0, { calls: 1200, failed: 3, tokens: 5e6, cost: 1.5, costText: '$1.50' }),
+    session(1, { unread: true }),
+    session(2, { calls: 1, tokens: 10 })
+  ];
+  assert.equal(totalsText(totalsOf(rows), TRANS), '3 sessions · 1,201 calls · 3 failed · 5.0 M tokens · ≥ $1.50 · 2 of 3 read');
+  assert.equal(totalsText(totalsOf(rows.slice(0, 1)), TRANS), '1 session · 1,200 calls · 3 failed · 5.0 M tokens · $1.50');
+  assert.deepEqual([812, 9_960, 38_000, 1_240_000].map(shortNumber), ['812', '10 k', '38 k', '1.2 M']);
+  assert.deepEqual([0.01234, 1234.5].map(dollars), ['$0.0123', '$1,234.50']);
 });
 
 test('ages and counts are formatted as the kernel formats them', () => {

@@ -30,6 +30,7 @@ from nbtools.traces.reader import LogFile
 from nbtools.traces.reviews.records import Label, SessionStart, Signal
 from nbtools.traces.row_texts import CALL_TEXTS, EVENT_TEXTS, text_of_event, texts_of_call
 from nbtools.traces.usage.requests import TOKEN_KINDS, input_of
+from nbtools.traces.usage.totals import Total
 
 BATCH = 1_000
 """Number of rows that are read and converted at a time."""
@@ -134,6 +135,12 @@ COLUMNS: dict[type, dict[str, ColumnType]] = {
         duration working_time: real
     """),
     SessionStart: {"session": "text", "hashes": "texts"},
+    Total: _columns_of("""
+        name: text
+        sessions calls failed_calls requests input_tokens output_tokens: number
+        cost: real
+        unpriced: number
+    """),
     RequestUsage: _columns_of(f"""
         session: text
         seq last: number
@@ -262,7 +269,8 @@ def _batches(rows: Sequence[Any]) -> Iterator[tuple[int, Sequence[LogFile | None
 def _columns(rows: Sequence[Any], kind: type, readings: Sequence[LogFile | None]) -> list[list[Any]]:
     columns: list[list[Any]] = []
     for name, held in COLUMNS[kind].items():
-        values, convert = map(_getter(name), rows), _CONVERTERS.get(held)
+        getter = attrgetter(name) if kind is Total else _getter(name)
+        values, convert = map(getter, rows), _CONVERTERS.get(held)
         columns.append(list(map(convert, values) if convert else values))
     return [*columns, [None if reading is None else str(reading.source.path) for reading in readings]]
 

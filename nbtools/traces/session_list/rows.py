@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from math import nan
 from threading import Lock
 
+from nbtools.cards.hidden_characters import one_line
 from nbtools.traces.columns import ColumnBlock, Columns
 from nbtools.traces.session_index.listing import LoggedSession, SessionCatalog, SessionState
-from nbtools.traces.session_list.session_text import session_row
+from nbtools.traces.session_index.repositories import repository_of
+from nbtools.traces.session_list.session_text import home_relative, session_row
 
 _RUNNING, _UNREAD = 1, 2
 
@@ -66,6 +68,12 @@ class SessionChanges:
         """The version of the last change."""
         return self._version
 
+    def ids(self, keys: Sequence[int]) -> list[str]:
+        """Returns the ids of the listed sessions with these keys."""
+        wanted = set(keys)
+        with self._lock:
+            return [identity for identity, row in self._rows.items() if row.key in wanted and row.state]
+
     def keys(self, identities: Sequence[str]) -> tuple[int, ...]:
         """Returns the keys of the sessions with these ids that are listed."""
         with self._lock:
@@ -111,6 +119,9 @@ def session_block(
     columns.texts("times", [one.times for one in shown])
     columns.words("agent_key", [one.agent for one in sessions])
     columns.words("path", [one.project for one in sessions])
+    repositories = [repository_of(one.project) if one.project else "" for one in sessions]
+    columns.words("repository", repositories)
+    columns.words("repository_text", [one_line(home_relative(one), 300) for one in repositories])
     columns.words("agent", [one.agent for one in shown])
     columns.words("model", [one.model for one in shown])
     columns.words("project", [one.project for one in shown])

@@ -120,6 +120,46 @@ class SearchSessionsParams(Wire):
     text: str = Field(max_length=1_000)
 
 
+class SessionTotalsParams(Wire):
+    """Asks for the sums over sessions, of what they did from ``since`` to ``until``, in seconds since the
+    epoch; 0 for any time.
+    """
+
+    explorer: str
+    keys: tuple[int, ...] = Field(max_length=200_000)
+    since: float = 0.0
+    until: float = 0.0
+
+
+class SessionTotal(Wire):
+    """The sums over the sessions of a day, a project, a model or an agent: ``usage.totals.Total``.
+    ``label`` is its name for people, ``unpriced`` the number of requests that have no price, ``keys`` are the
+    sessions of a model.
+    """
+
+    name: str
+    label: str
+    sessions: int
+    calls: int | None = None
+    failed: int | None = None
+    tokens: int = 0
+    cost: float | None = None
+    unpriced: int = 0
+    keys: tuple[int, ...] = ()
+
+
+class SessionTotals(Wire):
+    """Sums by day, in the order of time, and by project, model and agent, the most expensive first.
+    ``prices`` names the price lists; empty where none are installed.
+    """
+
+    day: tuple[SessionTotal, ...]
+    project: tuple[SessionTotal, ...]
+    model: tuple[SessionTotal, ...]
+    agent: tuple[SessionTotal, ...]
+    prices: str = ""
+
+
 class AddFolderParams(Wire):
     """Asks to list the logs of a folder from now on."""
 

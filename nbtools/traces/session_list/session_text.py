@@ -18,7 +18,9 @@ from nbtools.traces.explorer.summary import dollars, short_number
 from nbtools.traces.session_index.left_out import LeftOut
 from nbtools.traces.session_index.listing import LoggedSession
 from nbtools.traces.session_index.places import label_of
+from nbtools.traces.session_list.session_messages import SessionTotal
 from nbtools.traces.usage.cost import prices_name
+from nbtools.traces.usage.totals import Total, TotalsBy
 
 _HEAD = ("", "Session", "Agent", "Model", "Project", "Age", "Duration", "Calls", "Failed", "Edits", "Tokens")
 _SHARES = {"Session": 30, "Model": 20, "Project": 18}
@@ -147,6 +149,23 @@ def left_out_text(files: Sequence[LeftOut]) -> str:
             *(f"  {one_line(home_relative(str(path)), 1_000)}" for path in own),
         ]
     return "\n".join(lines)
+
+
+def total_row(total: Total, by: TotalsBy, keys: tuple[int, ...] = ()) -> SessionTotal:
+    """Returns sums as they are displayed."""
+    labels = {"agent": label_of, "project": home_relative}
+    label = labels.get(by, str)(total.name)
+    return SessionTotal(
+        name=total.name,
+        label=one_line(label, 300) or "not recorded",
+        sessions=total.sessions,
+        calls=total.calls,
+        failed=total.failed_calls,
+        tokens=total.input_tokens + total.output_tokens,
+        cost=total.cost,
+        unpriced=total.unpriced,
+        keys=keys,
+    )
 
 
 def age(seconds: float) -> str:

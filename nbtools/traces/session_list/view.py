@@ -21,6 +21,7 @@ from nbtools.traces.explorer.registry import EXPLORERS
 from nbtools.traces.session_index.left_out import left_out_count, left_out_files
 from nbtools.traces.session_index.listing import LoggedSession, SessionCatalog, SessionQuery
 from nbtools.traces.session_index.places import OTHER, add_log_folder, label_of
+from nbtools.traces.session_index.session_totals import session_id, usage_of
 from nbtools.traces.session_list.review_queue import ReviewQueue
 from nbtools.traces.session_list.rows import SessionChanges, session_block
 from nbtools.traces.session_list.session_messages import (
@@ -42,6 +43,9 @@ from nbtools.traces.session_list.session_messages import (
     SessionRows,
     SessionRowsParams,
     SessionsView,
+    SessionTotal,
+    SessionTotals,
+    SessionTotalsParams,
 )
 from nbtools.traces.session_list.session_text import (
     FirstSessions,
@@ -49,7 +53,10 @@ from nbtools.traces.session_list.session_text import (
     session_row,
     sessions_html,
     sessions_text,
+    total_row,
 )
+from nbtools.traces.usage.cost import prices_name
+from nbtools.traces.usage.totals import TOTALS_BY, SessionUsage, Total, TotalsBy, add_up
 
 if TYPE_CHECKING:
     from nbtools.traces.trace import Trace
@@ -125,6 +132,23 @@ class SessionList:
         """Returns the sessions that contain a text, as far as pages have them."""
         ids = self._catalog.ids(SessionQuery(text=params.text))
         return FoundSessions(keys=self._changes.keys(ids))
+
+    @method("sessions.totals")
+    def totals(self, params: SessionTotalsParams) -> SessionTotals:
+        """Returns the sums over sessions that the page has."""
+        ids = self._changes.ids(params.keys)
+        usage = usage_of(self._catalog.index, ids)
+        found: dict[str, tuple[SessionTotal, ...]] = {}
+        for by in TOTALS_BY:
+            totals = add_up(usage, by, params.since, params.until)
+            found[by] = tuple(total_row(one, by, self._keys_of(usage, one, by)) for one in totals)
+        return SessionTotals(**found, prices=prices_name())
+
+    def _keys_of(self, usage: Sequence[SessionUsage], total: Total, by: TotalsBy) -> tuple[int, ...]:
+        """Returns the keys of the sessions that used a model, which no field of a row tells."""
+        if by != "model":
+            return ()
+        return self._changes.keys([session_id(one.number) for one in usage if total.name in one.models])
 
     @method("sessions.add_folder")
     def add_folder(self, params: AddFolderParams) -> AddedFolder:

@@ -229,3 +229,35 @@ def test_the_filter_is_bounded(listed):
     with pytest.raises(ValueError, match="1000"):
         SessionFilter(text="x" * 2000)
     assert call(listed, "sessions.search", text="x" * 2000)[0]["problem"]
+
+
+def test_listed_sessions_are_added_up_by_day_project_model_and_agent(listed):
+    _, shown = changes(listed)
+    keys = [one["key"] for one in shown]
+    totals = result(listed, "sessions.totals", keys=keys)
+    calls = sum(one["calls"] for one in shown if not isnan(one["calls"]))
+    tokens = sum(one["tokens"] for one in shown if not isnan(one["tokens"]))
+    cost = sum(one["cost"] for one in shown if not isnan(one["cost"]))
+    for table in ("day", "project", "agent"):
+        assert sum(one["calls"] for one in totals[table]) == calls
+    for table in ("day", "project", "model", "agent"):
+        assert sum(one["tokens"] for one in totals[table]) == tokens
+        assert sum(one["cost"] or 0 for one in totals[table]) == pytest.approx(cost)
+    assert {one["name"]: one["sessions"] for one in totals["agent"]} == BY_AGENT
+    opus = next(one for one in totals["model"] if one["name"] == "claude-opus-4-6")
+    assert set(opus["keys"]) <= set(keys)
+    assert len(opus["keys"]) == opus["sessions"]
+    assert totals["prices"].startswith("genai-prices ")
+    none = result(listed, "sessions.totals", keys=keys, since=9e9)
+    assert none["day"] == none["model"] == []
+    assert result(listed, "sessions.totals", keys=[10**9])["agent"] == []
+
+
+def test_a_folder_is_added_from_the_list(listed, tmp_path):
+    folder = tmp_path / "others"
+    folder.mkdir()
+    shutil.copy(REAL, folder / "other.jsonl")
+    assert "is not a folder" in result(listed, "sessions.add_folder", folder=str(folder / "none"))["problem"]
+    assert result(listed, "sessions.add_folder", folder="\0")["problem"]
+    assert result(listed, "sessions.add_folder", folder=str(folder))["problem"] == ""
+    assert any(one.path == folder / "other.jsonl" for one in listed.sessions)
