@@ -16,9 +16,11 @@ import msgspec
 
 from nbtools.core.decoders import converted
 from nbtools.core.errors import TraceError
+from nbtools.core.message import counted
 from nbtools.traces.reader import FALLBACK_FORMAT, HEAD_BYTES, Format, Head, LogFile
 from nbtools.traces.readers import FORMATS
 from nbtools.traces.source import BYTE_ORDER_MARK, Source, open_regular
+from nbtools.traces.stored_sessions import STORING_AGENT, stored_path, stored_sessions
 
 ENTRY_POINT_GROUP = "nbtools.traces"
 """The entry point group for ``Format`` objects of other packages;
@@ -62,11 +64,12 @@ def open_log(path: Path) -> LogFile:
 
 
 def _open_log(path: Path) -> LogFile:
+    path = stored_path(path)
     head = Head(path, b"" if path.is_dir() else read_head(path))
     names = ", ".join(candidate.name for candidate in formats())
     for candidate in formats():
-        if candidate.name == FALLBACK_FORMAT and (agent := unsupported_agent(head)):
-            raise TraceError(
+        if candidate.name == FALLBACK_FORMAT and (agent := database_agent(head) or unsupported_agent(head)):
+            raise _several_sessions(path, agent) or TraceError(
                 f"{path} looks like a log of {agent}, which is not supported yet. Supported formats: {names}."
             )
         if candidate.recognises(head):
@@ -81,10 +84,26 @@ def _open_log(path: Path) -> LogFile:
             f" {how}."
         )
     if found := database_in(path):
-        raise TraceError(
+        raise _several_sessions(*found) or TraceError(
             f"{path} contains {found[0].name}, which looks like a log of {found[1]} and is not supported yet."
         )
     raise TraceError(f"{path} is not recognised as a session log. Supported formats: {names}.")
+
+
+def _several_sessions(database: Path, agent: str) -> TraceError | None:
+    """Returns the error for a database that has to be opened session by session; None for other files."""
+    try:
+        names = [one.id for one in stored_sessions(database)] if agent.startswith(STORING_AGENT) else []
+    except TraceError:
+        return None
+    if not names:
+        return None
+    first = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
+    count = counted(len(names), "session")
+    return TraceError(
+        f"{database} is a database with {count} of {STORING_AGENT}: {first}. Open one as"
+        f" {database}/ID; nbtools trace {STORING_AGENT} lists them."
+    )
 
 
 def read_head(path: Path) -> bytes:
@@ -148,16 +167,13 @@ def _has_keys(head: Head, first: Mapping[str, Any], log: _Log) -> bool:
     return not log.type and head.has(*log.keys)
 
 
-def database_agent(path: Path) -> str:
-    """Returns the agent whose database a file is, with what is in it; empty for others.
-    Raises ``OSError``.
-    """
-    start = read_head(path)
-    if not start.startswith(_SQLITE):
+def database_agent(head: Head) -> str:
+    """Returns the agent whose database a file is, with what is in it; empty for others."""
+    if not head.start.startswith(_SQLITE):
         return ""
     known = [(pattern, one.name) for one in _table().databases for pattern in one.files]
-    names = (name for pattern, name in known if fnmatch(path.name, pattern))
-    return next(names, "") or unsupported_agent(Head(path, start))
+    names = (name for pattern, name in known if fnmatch(head.path.name, pattern))
+    return next(names, "") or unsupported_agent(head)
 
 
 def database_in(folder: Path) -> tuple[Path, str] | None:

@@ -41,8 +41,10 @@ class CellSources:
         return self._trace(f"--replay {step}")
 
     def export_path(self) -> Path:
-        """Returns the path for an exported notebook: the log's own path with the suffix ``.ipynb``."""
-        path = self._file
+        """Returns the path for an exported notebook: the log's own path with the suffix ``.ipynb``; in the
+        working directory for a session in a database.
+        """
+        path = self._file if self._file.parent.is_dir() else Path.cwd() / self._file.name
         if path.suffix and path.suffix != ".ipynb":
             return path.with_suffix(".ipynb")
         return path.with_name(f"{path.name}.ipynb")

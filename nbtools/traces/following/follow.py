@@ -12,6 +12,7 @@ from nbtools.traces.following.growing_log import GrowingLog, in_reading_order
 from nbtools.traces.formats import open_log
 from nbtools.traces.model import Row
 from nbtools.traces.reader import HEAD_BYTES, LogFile
+from nbtools.traces.stored_sessions import stored_path
 
 _BUSY_INTERVAL = 0.2
 _IDLE_INTERVAL = 0.5
@@ -64,6 +65,7 @@ def open_begun_log(path: Path) -> LogFile | None:
 
 def _has_only_begun(path: Path) -> bool:
     """Returns whether the file is empty, or only has the beginning of a first line of JSON."""
+    path = stored_path(path)
     if not path.is_file():
         return False
     with path.open("rb") as file:

@@ -15,13 +15,14 @@ from typing import IO, Any
 from msgspec import Struct
 
 from nbtools.core.errors import TraceError
-from nbtools.traces.formats import formats, unsupported_agent
+from nbtools.traces.formats import formats, open_log, unsupported_agent
 from nbtools.traces.model import Event, Session
 from nbtools.traces.prompts import typed_text
 from nbtools.traces.reader import FALLBACK_FORMAT, Format, Head, LogFile
 from nbtools.traces.readers.inspect.log import run_of_archive
 from nbtools.traces.session_index.scan import LogStat
 from nbtools.traces.source import Source
+from nbtools.traces.stored_sessions import stored_path
 
 _SIZES = (8 << 10, 40 << 10, 1 << 20)
 """Bytes of the beginning: more are read only where the first prompt is not among the first ones."""
@@ -78,6 +79,9 @@ def read_head(log: LogStat) -> LogHead:
 
 
 def _of_file(log: LogStat) -> LogHead:
+    path = Path(log.path)
+    if stored_path(path) is not path:  # a session in a database is read as a whole anyway
+        return _facts(open_log(path))
     head = LogHead()
     for size in _SIZES:
         content = _beginning_and_end(log.path, size)

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from collections.abc import Iterable
 from pathlib import Path
 
 from msgspec import Struct
 
-from nbtools.traces.formats import database_agent
 from nbtools.traces.session_index.listing import IN_FOUND, IS_PART, SessionCatalog
-from nbtools.traces.session_index.places import database_places
-from nbtools.traces.session_index.scan import find_logs
 
-_MAX_DATABASES = 500
 _UNKNOWN = f"format = '' AND size > 0 AND {IN_FOUND}"
 _PARTS = f"format <> '' AND {IS_PART} AND {IN_FOUND}"
 
@@ -53,26 +48,12 @@ def left_out_files(catalog: SessionCatalog) -> list[LeftOut]:
         )
         for path, agent, parent in parts
     ]
-    return sorted([*found, *_databases(catalog)], key=lambda one: one.path)
+    found += [LeftOut(Path(one.path), one.agent, one.reason) for one in catalog.found.databases]
+    return sorted(found, key=lambda one: one.path)
 
 
 def left_out_count(catalog: SessionCatalog) -> int:
     """Returns the number of files that are not listed."""
     query = f"SELECT count(*) FROM logs WHERE ({_UNKNOWN}) OR ({_PARTS})"  # noqa: S608 - constants
     count: int = catalog.index.read(query, {"found": catalog.found.numbers})[0][0]
-    return count + sum(1 for _ in _databases(catalog))
-
-
-def _databases(catalog: SessionCatalog) -> Iterator[LeftOut]:
-    for log in list(find_logs(database_places(catalog.found.places)).values())[:_MAX_DATABASES]:
-        if name := _database_of(log.path, log.size, log.mtime_ns):
-            yield LeftOut(Path(log.path), log.place.agent, f"It is a log of {name}, which is not read.")
-
-
-@lru_cache(maxsize=1_000)
-def _database_of(path: str, size: int, mtime: int) -> str:  # noqa: ARG001 - size and time are part of the key
-    """Returns whose database a file is; empty where its tables do not tell."""
-    try:
-        return database_agent(Path(path))
-    except OSError:
-        return ""
+    return count + len(catalog.found.databases)

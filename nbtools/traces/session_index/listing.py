@@ -29,6 +29,7 @@ from nbtools.traces.session_index.index import COUNTS, MAX_TRIES, STATE, Session
 from nbtools.traces.session_index.places import Place, known_agent, places
 from nbtools.traces.session_index.running import running_logs
 from nbtools.traces.session_index.scan import LogStat, find_logs
+from nbtools.traces.session_index.stored_logs import UnreadDatabase, stored_logs
 from nbtools.traces.session_index.times import since_time
 from nbtools.traces.session_index.worker import BackgroundProcess, work
 
@@ -232,6 +233,8 @@ class Found:
     left: int = 0
     at: float = 0.0
     seconds: float = 0.0
+    databases: tuple[UnreadDatabase, ...] = ()
+    """Databases of agents that are not read."""
 
     @cached_property
     def numbers(self) -> str:
@@ -259,7 +262,8 @@ class SessionCatalog:
         with self._lock:
             start = self._clock()
             where = places(self._folders)
-            logs = find_logs(where)
+            stored, databases = stored_logs(where)
+            logs = find_logs(where) | stored
             known = self.index.states()
             new = [log for path, log in logs.items() if not _is_current(log, known.get(path))]
             gone = [path for path in known.keys() - logs.keys() if not os.path.lexists(path)]
@@ -281,6 +285,7 @@ class SessionCatalog:
                 len(new) - read,
                 now,
                 now - start,
+                databases,
             )
 
     def _heads(self, logs: Sequence[LogStat], end: float | None) -> Iterator[tuple[LogStat, LogHead]]:
