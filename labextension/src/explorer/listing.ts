@@ -149,9 +149,12 @@ export function offeredFacets(log: Filterable, filter: TraceFilter): readonly Of
   }));
 }
 
+/** The chips of all steps that failed; the first are those that count as failed calls. */
+const FAILURES = ['end:failed', 'end:errors', 'end:other failures'];
+
 /** Returns the next failed line that the filter lists after `from`, or with −1 the last one before it; null if there is none. */
 export function nextFailure(log: Filterable, filter: TraceFilter, from: number, direction: 1 | -1): number | null {
-  const { lines } = listing(log, { ...filter, order: '', chips: chooseChip(filter.chips, 'end', 'end:failed') });
+  const { lines } = listing(log, { ...filter, order: '', chips: [...chooseChip(filter.chips, 'end', ''), ...FAILURES] });
   return lines[direction > 0 ? lowerBound(lines, from + 1) : lowerBound(lines, from) - 1] ?? null;
 }
 

@@ -157,6 +157,11 @@ test('the next failure is one that the filter lists', () => {
   assert.deepEqual([next(-1, 1), next(1, 1), next(3, 1)], [1, 3, null]);
   assert.deepEqual([next(4, -1), next(3, -1), next(1, -1), next(-1, -1)], [3, 1, null, null]);
   assert.deepEqual([next(-1, 1, ['kind:edits']), next(3, -1, ['kind:edits', 'end:stopped'])], [3, null]);
+  const others = logOf([{}, { chips: [1] }, { chips: [0] }, { chips: [2] }], [], chipsOf('end:failed', 'end:errors', 'end:other failures'));
+  assert.deepEqual(
+    [-1, 1, 2].map(from => nextFailure(others, NO_FILTER, from, 1)),
+    [1, 2, 3]
+  );
 });
 
 test('rows move with the lines of a log that has grown, and changed rows replace those before', () => {
@@ -262,7 +267,8 @@ test('listing, counts, order and failures are those of a plain implementation', 
         assert.equal(count, [...rows.keys()].filter(line => has(line, key) && matches(line, others)).length, key);
       }
     }
-    const failed = lists([...filter.chips.filter(chip => facetOf(chip) !== 'end'), 'end:failed']);
+    const ends = ['end:failed', 'end:errors', 'end:other failures'];
+    const failed = lists([...filter.chips.filter(chip => facetOf(chip) !== 'end'), ...ends]);
     const from = random(size);
     assert.equal(nextFailure(log, filter, from, 1), failed.find(line => line > from) ?? null);
     assert.equal(nextFailure(log, filter, from, -1), failed.filter(line => line < from).at(-1) ?? null);
