@@ -13,7 +13,7 @@ from pathlib import Path
 
 import nbtools
 from nbtools.core.errors import ToolFailure, TraceError
-from nbtools.traces.log_arguments import LIST_FLAGS, listed_rows
+from nbtools.traces.log_arguments import LIST_FLAGS, listed_rows, refuse_list_flags
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -233,10 +233,12 @@ def _trace(options: argparse.Namespace) -> int:
             )
             if options.json and (note := left_out_note()):
                 print(note, file=sys.stderr)
-        elif found is None and is_comparison(options.log):
-            print(compared(options), flush=True)
         else:
-            _print_log(found or options.log[0], options)
+            refuse_list_flags({"limit": options.limit is not None, "all": options.all}, options.log[0])
+            if found is None and is_comparison(options.log):
+                print(compared(options), flush=True)
+            else:
+                _print_log(found or options.log[0], options)
     except (TraceError, ToolFailure) as error:
         print(terminal.error_text(error), file=sys.stderr)
         return 1

@@ -228,6 +228,7 @@ def test_trace_lists_the_sessions_of_this_machine(nbtools, tmp_path, monkeypatch
     assert len(json.loads(nbtools("trace", "--agent", "codex", "--json", **home).stdout)) == 2
     assert "Did you mean external-agents" in nbtools("trace", "external-agent5", **home).stderr
     assert "--follow takes a log" in nbtools("trace", "codex", "--follow", **home).stderr
+    assert "--all is for the list of sessions" in nbtools("trace", "latest", "--all", **home).stderr
     assert "either --limit or --all" in nbtools("trace", "--limit", "3", "--all", **home).stderr
     found = nbtools("trace", "codex", "--search", "func Test", **home).stdout.splitlines()
     assert found[-1].startswith("8 steps of 2 sessions contain 'func Test'. Searched: messages, arguments,")

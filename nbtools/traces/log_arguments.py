@@ -6,6 +6,7 @@ Both ``%trace`` and ``nbtools trace`` use it; it loads no reader of logs.
 from __future__ import annotations
 
 import glob
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ CHECK = "check"
 LIST_FLAGS = {
     "agent": "list only the sessions of an agent, such as claude",
     "since": "list only sessions that changed since then: 7d, 12h, yesterday, 2026-11-01",
+    "search": "list only the sessions in which a text occurs",
     "limit": "list so many sessions",
     "all": "list all sessions",
     "left_out": "list the files in the agents' folders that are no session of the list, with the reason",
@@ -62,6 +64,13 @@ def listed_rows(limit: int | None, default: int, *, all_rows: bool) -> int:
         problem = "use either --limit or --all" if all_rows else f"--limit must be at least 1, not {limit}"
         raise argument_error(f"{problem}.")
     return -1 if all_rows else limit or default
+
+
+def refuse_list_flags(flags: Mapping[str, object], log: str) -> None:
+    """Raises ``ToolFailure`` for a flag of the list of sessions that is set, where a log was named."""
+    stray = next((name for name, value in flags.items() if value), None)
+    if stray is not None:
+        raise argument_error(f"--{stray} is for the list of sessions, and {log} names a log.")
 
 
 def expanded(log: str) -> list[str]:

@@ -66,6 +66,7 @@ class TraceMagics(Magics):
                 --agent NAME               only the sessions of an agent
                 --since 7d                 only those that changed since then; also 12h, yesterday,
                                            2026-11-01
+                --search TEXT              only those in which a text occurs
                 --limit 100, --all         so many rows, where no page lists them all
                 --left-out                 the files that are not listed, with the reason
             %trace latest                  opens the session that changed last;

@@ -23,6 +23,7 @@ from nbtools.traces.log_arguments import (
     expanded,
     listed_rows,
     path_exists,
+    refuse_list_flags,
 )
 from nbtools.traces.session_index.places import agent_words
 
@@ -94,6 +95,8 @@ def parse_line(line: str) -> TraceCommand:
             raise argument_error(f"--{next(iter(arguments))} takes a log, and {' '.join(logs)} is none.")
         rows = listed_rows(limit, 0, all_rows=all_rows)
         return ListSessions(found, rows or None)
+    given = {"search": chosen.get("search"), "limit": limit is not None, "all": all_rows}
+    refuse_list_flags(given, logs[0])
     logs = [found] if found else [path for log in logs for path in expanded(log)]
     return comparison_command(logs, arguments) if len(logs) > 1 else _single_log(logs[0], arguments)
 
@@ -176,6 +179,7 @@ TRACE = declared(
         offers=lambda *_: agent_words(),
     ),
     flag("since", LIST_FLAGS["since"], offers=lambda *_: ("today", "yesterday", "7d", "30d")),
+    flag("search", LIST_FLAGS["search"]),
     flag("limit", f"{LIST_FLAGS['limit']}, where no page lists them all", type="integer"),
     switch("all", LIST_FLAGS["all"]),
     switch("left_out", LIST_FLAGS["left_out"]),

@@ -106,6 +106,9 @@ def test_alone_it_lists_the_sessions_of_this_machine(lab: Any, home: Path) -> No
     assert "Every log in the agents' folders is listed" in lab.run("%trace --left-out").text
     assert "Did you mean agent-plugins" in card(lab.run("%trace agent-plugin5"))["blocks"][0]["text"]
     assert "--step takes a log" in card(lab.run("%trace codex --step 2"))["blocks"][0]["text"]
+    assert "--search is for the list" in card(lab.run("%trace latest --search x"))["blocks"][0]["text"]
+    found = lab.run("f = %trace --search antigravity")
+    assert (found.error, lab.value("f.filter.text")) == ("", "antigravity")
     assert "Write it as 7d" in card(lab.run("%trace --since soon"))["blocks"][0]["text"]
     latest = lab.run("t = %trace latest\nc = %trace latest codex --step 2\np = %trace latest gemini")
     assert latest.error == ""

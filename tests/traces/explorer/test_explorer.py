@@ -156,7 +156,7 @@ def test_the_cells_that_go_on_from_here(tmp_path: Path) -> None:
     shown = nbtools.open_trace(log, step=28)
     view = TraceView.model_validate(shown.bundle()[TRACE_MIME])
     assert view.step == shown.line_at("28")
-    assert view.actions == ("compare", "notebook", "share", "sql")
+    assert view.actions == ("compare", "notebook", "share", "export", "sql")
     assert opened(shown, "28").link == f"%trace '{log}' --step 28"
     assert opened(shown, "28").replay == f"%trace '{log}' --replay 28"
     exec(ask(shown, "cell").source, {})
