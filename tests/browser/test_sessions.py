@@ -195,7 +195,10 @@ async def test_filters_and_columns(views, logs):
     await expect(shown.node).to_contain_text("No session matches.")
 
 
-async def test_the_list_is_narrowed_to_a_time_and_says_what_it_adds_up_to(views, logs, tmp_path):
+async def test_the_list_is_narrowed_to_a_time_and_says_what_it_adds_up_to(views, logs, tmp_path, monkeypatch):
+    monkeypatch.setenv(
+        "NBTOOLS_CONFIG", str(tmp_path / "config")
+    )  # the folder that is added is for this story
     old = time.time() - 40 * 86_400
     os.utime(logs / "issue.jsonl", (old, old))
     shown = await list_sessions(views)
@@ -226,8 +229,10 @@ async def test_the_list_is_narrowed_to_a_time_and_says_what_it_adds_up_to(views,
     await page.keyboard.type("/no/such/folder")
     await page.keyboard.press("Enter")
     await expect(node).to_contain_text("/no/such/folder is not a folder.")
-    write_prompt(tmp_path / "added.jsonl", "From another folder")
-    await node.get_by_label("Path of a folder with logs").fill(str(tmp_path))
+    added = tmp_path / "added"
+    added.mkdir()
+    write_prompt(added / "added.jsonl", "From another folder")
+    await node.get_by_label("Path of a folder with logs").fill(str(added))
     await page.keyboard.press("Enter")
     await expect(shown.row("From another folder")).to_be_visible()
     await is_accessible(page)
