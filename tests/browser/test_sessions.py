@@ -32,12 +32,23 @@ LOOKS_AGAIN = 6000
 """Milliseconds in which the list looks for new sessions at least once."""
 CUT = """list => {
     const isNarrow = node => node.matches('.nbtools-sessions-title') && node.offsetWidth < 0.8 * list.offsetWidth;
-    return [...list.querySelectorAll('.nbtools-table-rows [role=gridcell], div')]
+    return [...list.querySelectorAll('.nbtools-table-rows [role=gridcell]:not(.nbtools-sessions-excerpt), div')]
         .filter(node => node.checkVisibility() && (isNarrow(node) || node.scrollWidth > node.clientWidth))
         .map(node => `${node.className}: ${node.offsetWidth} of ${list.offsetWidth}, content ${node.scrollWidth}`);
 }"""
-"""What is wider than its box, and titles that have less than four fifths of the list's width."""
+"""What is wider than its box, except excerpts, which are cut, and titles that have less than four fifths of
+the list's width.
+"""
 TAB = ".nbtools-log .nbtools-sessions"
+HIT = "ForEachAgent"
+HITS = 15
+"""Steps of the first log that contain ``HIT``."""
+IN_VIEW = """mark => {
+    const cell = mark.closest('[role=gridcell]').getBoundingClientRect();
+    const { left, right } = mark.getBoundingClientRect();
+    return left >= cell.left && right <= cell.right;
+}"""
+"""Whether a marked word is in its cell's part that is visible."""
 
 
 def write_prompt(path, text, cwd="/work/shop"):
@@ -118,7 +129,7 @@ async def test_list_search_open_back_and_compare_two(views, logs):
     await shown.table.focus()
     await views.page.keyboard.press("/")
     await expect(shown.search).to_be_focused()
-    await views.page.keyboard.type("upgrade ext")
+    await views.page.keyboard.type("upgrade e2e")
     await expect(shown.rows).to_have_count(1)
     await views.page.keyboard.press("ArrowDown")
     await shown.has_focus_on("upgrade-external-agents-e2e-tests")
@@ -282,6 +293,34 @@ async def test_totals_by_day_project_model_and_agent_narrow_the_list(views, logs
     await expect(shown.node.get_by_label("To", exact=True)).to_have_value(date)
 
 
+async def test_contents_are_searched_and_a_session_opens_at_the_first_hit(views, logs):
+    shown = await list_sessions(views)
+    await expect(shown.node.locator(".nbtools-sessions-hits").first).to_be_hidden()
+    await shown.search.fill(HIT)
+    row = shown.row("upgrade-external-agents-e2e-tests")
+    await expect(row.locator(".nbtools-sessions-hits")).to_have_text(str(HITS), timeout=60_000)
+    await expect(row.locator("mark").first).to_have_text(HIT)
+    await expect(shown.node).not_to_contain_text("not indexed yet")
+    await views.look("sessions-contents", shown.node)
+    await is_accessible(views.page)
+    for width in (800, 400):
+        await views.page.set_viewport_size({"width": width, "height": 900})
+        await eventually(True, row.locator("mark").first.evaluate, IN_VIEW)
+        await views.look(f"sessions-contents-{width}", shown.node)
+    await views.page.set_viewport_size({"width": 1280, "height": 900})
+    await shown.node.get_by_role("button", name="Hits").click()
+    await expect(shown.rows.first).to_contain_text("upgrade-external-agents-e2e-tests")
+    await shown.search.press("Enter")
+    await views.page.keyboard.press("Enter")
+    await shows_hit(views.cell(0).locator(".nbtools-trace"))
+
+
+async def shows_hit(explorer):
+    """Waits until an explorer searches for ``HIT``, and has one of its steps open."""
+    await expect(explorer.locator(".nbtools-trace-search")).to_have_value(HIT)
+    await expect(explorer.locator(".nbtools-trace-panel")).to_contain_text("Hit 1 of 12")
+
+
 async def test_hundreds_of_sessions_scroll_and_are_sorted_and_filtered_while_the_kernel_is_busy(
     views, logs, monkeypatch
 ):
@@ -339,13 +378,23 @@ async def page(lab):
     await lab.evaluate("window.jupyterapp.serviceManager.sessions.shutdownAll()")
 
 
+async def test_in_jupyterlab_a_session_opens_in_a_tab_at_the_hit_of_the_search_in_all(page, logs):
+    await page.evaluate("window.jupyterapp.commands.execute('nbtools:list-sessions').then(() => null)")
+    shown = Sessions(page, page.locator(TAB))
+    await shown.search.fill(HIT)
+    row = shown.row("upgrade-external-agents-e2e-tests")
+    await expect(row.locator(".nbtools-sessions-hits")).to_have_text(str(HITS), timeout=60_000)
+    await row.click()
+    await shows_hit(page.locator(".nbtools-log:visible .nbtools-trace"))
+
+
 async def test_a_tab_of_jupyterlab_lists_and_opens_logs_that_jupyter_does_not_serve(page, logs, screenshots):
     await page.evaluate("window.jupyterapp.commands.execute('nbtools:list-sessions').then(() => null)")
     shown = Sessions(page, page.locator(TAB))
     await expect(shown.row("upgrade-external").locator(".nbtools-sessions-calls")).to_have_text("102")
     await expect(page.locator(".lm-TabBar-tab.jp-mod-current")).to_contain_text("Agent Sessions")
     await screenshots(page, "sessions-tab")
-    await shown.find("upgrade external")  # other stories have left sessions, too
+    await shown.find("upgrade e2e")  # other stories have left sessions, too
     size = page.viewport_size
     for width in (380, 320):
         await page.set_viewport_size({"width": width, "height": 900})
@@ -399,9 +448,9 @@ async def test_the_answer_to_a_filter_is_awaited_before_the_list_looks_again(log
     await views.asks_for("sessions.rows", count + 1)  # it looks again, where there is no slow answer
     await views.settled()
     async with views.held():
-        await shown.search.fill("upgrade ext")
+        await shown.search.fill("upgrade e2e")
         await until(
-            lambda: [one.task["text"] for one in views.asked_for("sessions.search")] == ["upgrade ext"]
+            lambda: [one.task["text"] for one in views.asked_for("sessions.search")] == ["upgrade e2e"]
         )
         count = len(views.asked)
         await views.page.clock.fast_forward(LOOKS_AGAIN)

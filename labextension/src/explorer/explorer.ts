@@ -153,6 +153,7 @@ export class ExplorerView {
     if (!isSame) {
       this.stepLoader.reset();
       this.following?.start(view.fresh);
+      view.search && this.applyFilter({ ...NO_FILTER, text: view.search });
     }
     const loaded = this.loading.load(rows);
     if (!isSame && view.step !== null) {
@@ -179,11 +180,11 @@ export class ExplorerView {
     line === null || this.goToLine(line, true);
   }
 
-  /** Shows a log that was opened again: at the view's step, or with the filter and the step that the person had chosen. */
+  /** Shows a log that was opened again: at the view's step, with its search, or with the filter and the step that the person had chosen. */
   reopen(view: TraceView): void {
     const { filter, typed, selected } = this.state;
     const loaded = this.open(view, null);
-    if (view.step === null) {
+    if (view.step === null && !view.search) {
       this.applyFilter({ ...filter, text: typed });
       const select = () => selected === null || this.state.selected !== null || this.goToLine(selected, false);
       filter.chips.length ? void loaded.then(select) : select(); // the rows say which lines have the chips

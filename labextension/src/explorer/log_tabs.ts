@@ -21,6 +21,8 @@ const RANK = 1.5;
 const LOG = /\.(jsonl|json|eval|traj|log|ndjson)$/i;
 /** Paths longer than this are no files of a server. */
 const MAX_PATH = 4096;
+/** Characters of a step's number, or of a search. */
+const MAX_STEP = 1010;
 /** Logs that are compared with each other. */
 const MOST_LOGS = 20;
 /** Arguments in the file browser's menu, whose items are hidden where the selection is no log. */
@@ -155,7 +157,8 @@ export function addLogCommands(
         return;
       }
       const paths = one(args) ?? (isChoice(args) ? await choose?.(trans.__('Open a Session Log'), 1, 1) : null);
-      paths && tabs.open(paths, typeof args['label'] === 'string' ? args['label'].slice(0, 200) : '');
+      const text = (name: string, most: number) => (typeof args[name] === 'string' ? args[name].slice(0, most) : '');
+      paths && tabs.open(paths, text('label', 200), text('step', MAX_STEP));
     }
   });
   app.commands.addCommand(COMPARE_LOGS, {

@@ -11,7 +11,7 @@ import type { LogAddresses } from './log_address.js';
 import type { TraceView } from './model.js';
 import { kernelChannel } from '../live_cells/kernel_channel.js';
 import type { SessionsView } from '../sessions/model.js';
-import { type ExplorerPage, LogPages } from '../sessions/pages.js';
+import { type ExplorerPage, LogPages, searchStep } from '../sessions/pages.js';
 import type { SessionRow } from '../sessions/session_rows.js';
 import { type Channel, RequestError } from '../shared/channel.js';
 import type { StackPage } from '../shared/stack.js';
@@ -28,7 +28,8 @@ export interface LogServices extends ICardServices {
   readonly trans: TranslationBundle;
   /** Why a path cannot be opened; empty if the server serves it as a file. */
   problemOf(path: string): Promise<string>;
-  openLog(path: string, title?: string): void;
+  /** Opens a log in a tab, at a step's number, or at the first hit of a search. */
+  openLog(path: string, title?: string, step?: string): void;
   /** Lets the person choose files and returns their paths, else null.  Null if the application has no dialog for it. */
   readonly choose: ((title: string, least: number, most: number) => Promise<string[] | null>) | null;
   compareLogs(paths: readonly string[]): void;
@@ -166,7 +167,7 @@ export class LogView extends Widget {
     this.showPage(
       pages =>
         pages.sessions(view, null, {
-          open: session => services.openLog(pathOf(session), session.title),
+          open: (session, text) => services.openLog(pathOf(session), session.title, searchStep(text)),
           compare: selected => services.compareLogs(selected.map(pathOf))
         }),
       trans.__('The kernel had ended; the list is being opened again.')

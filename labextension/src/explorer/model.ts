@@ -8,7 +8,7 @@ import { parseComparedOutcomes, parseComparedRows, parseComparisonView, type Com
 
 /** Asks a kernel of log tabs to open one log, or to compare several; none: for the list of all sessions.
 
-A log is a path relative to the kernel's working directory, or ``session:`` and the id of a listed session. ``step`` is the number of the step at which a single log begins. */
+A log is a path relative to the kernel's working directory, or ``session:`` and the id of a listed session. ``step`` is the number of the step at which a single log begins, or ``search:`` and a text: the explorer searches for it, and begins at the first step that contains it. */
 export interface LogParams {
   readonly logs: readonly string[];
   readonly step: string;
@@ -572,7 +572,7 @@ export const parseTraceFacetRows: parse.Parser<TraceFacetRows> = parse.record<Tr
 
 /** The initial view. ``total`` counts all lines.
 
-``step`` is the line to begin at, ``failure`` the first line that failed, ``changed`` the number of changed files, ``samples`` of samples of an evaluation. ``actions`` are offered for the whole log. ``version`` counts how often the lines have changed; ``fresh`` is as in ``TraceFollow``. */
+``step`` is the line to begin at, ``search`` the text to search for, ``failure`` the first line that failed, ``changed`` the number of changed files, ``samples`` of samples of an evaluation. ``actions`` are offered for the whole log. ``version`` counts how often the lines have changed; ``fresh`` is as in ``TraceFollow``. */
 export interface TraceView {
   readonly explorer: string;
   readonly title: string;
@@ -580,6 +580,7 @@ export interface TraceView {
   readonly bars: readonly TraceBar[];
   readonly total: number;
   readonly step: number | null;
+  readonly search: string;
   readonly failure: number | null;
   readonly changed: number;
   readonly samples: number;
@@ -594,6 +595,7 @@ export const parseTraceView: parse.Parser<TraceView> = parse.record<TraceView>({
   bars: parse.list(parseTraceBar),
   total: parse.otherwise(parse.number, 0),
   step: parse.otherwise(parse.nullable(parse.number), null),
+  search: parse.otherwise(parse.text, ''),
   failure: parse.otherwise(parse.nullable(parse.number), null),
   changed: parse.otherwise(parse.number, 0),
   samples: parse.otherwise(parse.number, 0),

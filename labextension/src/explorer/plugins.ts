@@ -54,7 +54,7 @@ const logs: JupyterFrontEndPlugin<void> = {
         const model = await contents.get(path, { content: false }).catch(() => null);
         return model && model.type !== 'directory' ? '' : trans.__('%1 does not exist, or Jupyter does not serve it.', path);
       },
-      openLog: (path: string, label = '') => void app.commands.execute(OPEN_LOG, { path, label }),
+      openLog: (path: string, label = '', step = '') => void app.commands.execute(OPEN_LOG, { path, label, step }),
       compareLogs: (paths: readonly string[]) => void app.commands.execute(COMPARE_LOGS, { paths: [...paths] }),
       choose:
         manager &&

@@ -2,12 +2,15 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { element, setText } from '../shared/element.js';
 import type { SessionFilter } from './model.js';
 import { ageOf, countText, type SessionRow } from './session_rows.js';
+import type { SessionsFound } from './session_search.js';
 
 /** What cells show besides the session itself. */
 export interface ListState {
   /** Seconds since the epoch. */
   readonly now: number;
   readonly filter: ListFilter;
+  /** What the search for the filter's text has found; null without a text. */
+  readonly found: SessionsFound | null;
 }
 
 /** The filter and order of a page: `sort` is the key of any column. */
@@ -29,6 +32,8 @@ export interface ColumnDefinition {
   label(trans: TranslationBundle): string;
   /** The name of what it counts among the definitions that the kernel sends, which are the tooltip of its head. */
   readonly definition?: string;
+  /** The tooltip of its head, where there is no such definition. */
+  hint?(trans: TranslationBundle): string;
   /** Text begins at the left, numbers end at the right. */
   readonly isText?: boolean;
   /** Its width in the grid, such as `62px`. */
@@ -67,6 +72,17 @@ export const COLUMNS: readonly ColumnDefinition[] = [
     draw: drawTitle
   },
   {
+    key: 'hits',
+    label: trans => trans.__('Hits'),
+    hint: trans => trans.__('Steps that contain the text: messages, arguments, outputs and names of files'),
+    width: '62px',
+    from: 341,
+    isShown: ({ found }) => found !== null,
+    value: ({ key }, { found }) => found?.contents.get(key)?.steps ?? NaN,
+    text: ({ key }, { found }) => countText(found?.contents.get(key)?.steps ?? NaN),
+    changes: true
+  },
+  {
     key: 'agent',
     label: trans => trans.__('Agent'),
     isText: true,
@@ -79,6 +95,7 @@ export const COLUMNS: readonly ColumnDefinition[] = [
   {
     key: 'model',
     label: trans => trans.__('Model'),
+    isShown: ({ found }) => found === null, // the hits take its place
     isText: true,
     width: '120px',
     from: 1081,

@@ -10,7 +10,8 @@ export interface SessionsContext {
   readonly client: Pick<Client<keyof typeof SESSION_METHODS>, 'request'>;
   /** Returns why a request has no result; rethrows any other error. */
   problemOf(error: unknown): string;
-  open(session: SessionRow): void;
+  /** Opens a session: at the first hit of a text, unless that is empty. */
+  open(session: SessionRow, text: string): void;
   /** Compares the selected sessions. */
   compare(sessions: readonly SessionRow[]): void;
   /** Shows the sums over sessions by day, project, model and agent. */

@@ -24,7 +24,7 @@ export class SessionFilters {
     private readonly change: (change: Partial<ListFilter>) => void
   ) {
     this.search.type = 'search';
-    this.search.placeholder = trans.__('Search titles, projects, prompts…');
+    this.search.placeholder = trans.__('Search titles and contents…');
     this.search.setAttribute('aria-label', trans.__('Search sessions'));
     this.search.spellcheck = false;
     this.search.addEventListener('input', () => {

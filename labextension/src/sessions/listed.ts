@@ -24,8 +24,9 @@ export interface ListedSessions {
 
 const MOST_PROJECTS = 200;
 
-/** Selects and sorts sessions.  `hits` are the keys of those that contain the filter's text; null if it has none. */
-export function listedSessions(sessions: Iterable<SessionRow>, state: ListState, hits: ReadonlySet<number> | null): ListedSessions {
+/** Selects and sorts sessions. */
+export function listedSessions(sessions: Iterable<SessionRow>, state: ListState): ListedSessions {
+  const { found } = state;
   const { agent, project, repository = '', outcome, since, until, only = null } = state.filter;
   const rows = [...sessions];
   const isInProject = projectTest(project, rows);
@@ -36,7 +37,7 @@ export function listedSessions(sessions: Iterable<SessionRow>, state: ListState,
   const repositories = new Map<string, SessionChoice>();
   for (const row of rows) {
     if (
-      (hits !== null && !hits.has(row.key)) ||
+      (found !== null && !found.titles.has(row.key) && !found.contents.has(row.key)) ||
       (only !== null && !only.keys.has(row.key)) ||
       row.changed < since ||
       isLater(row, until) ||

@@ -29,14 +29,6 @@ export const parseDefinition: parse.Parser<Definition> = parse.record<Definition
   text: parse.text,
 });
 
-/** The keys of the sessions that contain a text. */
-export interface FoundSessions {
-  readonly keys: readonly number[];
-}
-export const parseFoundSessions: parse.Parser<FoundSessions> = parse.record<FoundSessions>({
-  keys: parse.list(parse.number),
-});
-
 /** A file in the folder of an agent, and why it is not listed; ``agent`` is empty in an added folder. */
 export interface LeftOutFile {
   readonly path: string;
@@ -54,16 +46,22 @@ export interface LeftOutParams {
   readonly explorer: string;
 }
 
-/** Asks to open one session, or to compare several. */
+/** Asks to open one session, or to compare several. ``step`` is where a single one begins, as in ``LogParams``. */
 export interface OpenSessionsParams {
   readonly explorer: string;
   readonly ids: readonly string[];
+  readonly step: string;
 }
 
-/** Asks which sessions contain words that begin with those of ``text``. */
+/** Asks which sessions contain a text: in titles, projects and prompts words that begin with those of ``text``, if ``titles`` are wanted, and in the contents steps with all its words.
+
+``search`` and ``known`` are those of the last answer for this text; 0 without one. */
 export interface SearchSessionsParams {
   readonly explorer: string;
   readonly text: string;
+  readonly search: number;
+  readonly known: number;
+  readonly titles: boolean;
 }
 
 /** Selects sessions and their order; empty fields select everything. ``since`` is the earliest last change and ``until`` the latest beginning, in seconds since the epoch; 0 for any. */
@@ -164,6 +162,34 @@ export const parseSessionTotals: parse.Parser<SessionTotals> = parse.record<Sess
   model: parse.list(parseSessionTotal),
   agent: parse.list(parseSessionTotal),
   prices: parse.otherwise(parse.text, ''),
+});
+
+/** The sessions in which a text was found, as far as they were searched: the page asks again while ``left`` sessions are not.
+
+``keys`` are those with the text in title, project or prompts, if these were wanted. ``block`` has a row for each session with the text in its contents that the page does not know, or whose hits have changed: its key, the number of ``hits``, and an ``excerpt`` of the first one. ``known`` counts these rows since the beginning of the search.
+
+``missing`` sessions are not in the index of contents yet, ``changed`` ones have changed since they were indexed, ``incomplete`` ones cannot be searched completely. Without ``has_contents``, contents are not searched at all. */
+export interface FoundSessions {
+  readonly search: number;
+  readonly known: number;
+  readonly keys: readonly number[];
+  readonly block: ColumnBlock;
+  readonly left: number;
+  readonly missing: number;
+  readonly changed: number;
+  readonly incomplete: number;
+  readonly has_contents: boolean;
+}
+export const parseFoundSessions: parse.Parser<FoundSessions> = parse.record<FoundSessions>({
+  search: parse.number,
+  known: parse.number,
+  keys: parse.list(parse.number),
+  block: parseColumnBlock,
+  left: parse.otherwise(parse.number, 0),
+  missing: parse.otherwise(parse.number, 0),
+  changed: parse.otherwise(parse.number, 0),
+  incomplete: parse.otherwise(parse.number, 0),
+  has_contents: parse.otherwise(parse.flag, true),
 });
 
 /** Sessions that are new or have changed up to ``version``; ``more``: only the latest ones.

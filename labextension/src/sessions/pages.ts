@@ -42,7 +42,7 @@ export interface ExplorerPage extends StackPage {
 
 /** What the person can do with sessions instead of opening them above the page. */
 export interface SessionActions {
-  open?(session: SessionRow): void;
+  open?(session: SessionRow, text: string): void;
   compare?(sessions: readonly SessionRow[]): void;
   /** The least number of sessions that can be compared. */
   readonly least?: number;
@@ -53,6 +53,11 @@ export interface PickerOptions {
   readonly compare?: (sessions: readonly SessionRow[]) => void;
   /** Lets the person choose files instead. */
   readonly files?: (() => void) | null;
+}
+
+/** Returns where an explorer begins that searches for a text: at its first hit. */
+export function searchStep(text: string): string {
+  return text && `search:${text}`;
 }
 
 /** The list of sessions, comparisons and explorers, which are opened from one another, on one stack. */
@@ -77,12 +82,13 @@ export class LogPages {
   ): StackPage {
     const { trans } = this.context;
     const { explorer } = view;
-    const openIds = (ids: string[]) => void this.open(trans.__('Opening…'), () => this.client.request('sessions.open', { explorer, ids }));
+    const openIds = (ids: string[], step = '') =>
+      void this.open(trans.__('Opening…'), () => this.client.request('sessions.open', { explorer, ids, step }));
     const context = {
       trans,
       client: this.client,
       problemOf: (error: unknown) => this.problemOf(error),
-      open: open ?? (({ id }: SessionRow) => openIds([id])),
+      open: open ?? (({ id }: SessionRow, text: string) => openIds([id], searchStep(text))),
       totals: (request: TotalsRequest) => this.totals(request),
       compare: compare ?? ((sessions: readonly SessionRow[]) => openIds(sessions.map(({ id }) => id))),
       least

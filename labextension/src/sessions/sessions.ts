@@ -10,6 +10,7 @@ import { LeftOutView } from './left_out.js';
 import type { SessionRows, SessionsView } from './model.js';
 import { SessionRowView } from './row.js';
 import { type SessionRow, SessionStore } from './session_rows.js';
+import { SessionSearch } from './session_search.js';
 import { totalsOf, totalsText } from './totals_line.js';
 
 /** Milliseconds between looks at the agents' folders while logs are being read, and otherwise. */
@@ -45,8 +46,8 @@ export class SessionsListView {
   private problem = '';
   /** Milliseconds that the kernel's clock is ahead of the page's. */
   private clockOffset = 0;
-  /** The sessions that contain the text that was searched last; null for all. */
-  private hits: ReadonlySet<number> | null = null;
+  private readonly search: SessionSearch;
+  /** Whether the first part of an answer is awaited. */
   private isSearching = false;
   private timer = 0;
   private disposed = false;
@@ -60,7 +61,7 @@ export class SessionsListView {
   ) {
     const { trans } = context;
     this.filter = view.filter;
-    this.hits = view.filter.text ? new Set() : null;
+    this.search = new SessionSearch(context, view.explorer, view.filter.text, error => this.takeMore(error));
     this.filters = new SessionFilters(trans, change => void this.change(change));
     this.filters.search.value = view.filter.text;
     this.leftOut = new LeftOutView(
@@ -116,6 +117,7 @@ export class SessionsListView {
     this.disposed = true;
     window.clearTimeout(this.timer);
     window.removeEventListener('keydown', this.keyListener, true);
+    this.search.stop();
     this.filters.dispose();
     this.table.dispose();
   }
@@ -134,7 +136,7 @@ export class SessionsListView {
     for (const column of COLUMNS) {
       const head = cellOf(column, 'columnheader');
       const label = column.label(trans);
-      const hint = definitions.get(column.definition ?? '') ?? '';
+      const hint = column.hint?.(trans) ?? definitions.get(column.definition ?? '') ?? '';
       head.title = hint;
       head.append(column.value ? linkButton(label, () => void this.change(this.sortedBy(column.key, !column.isAscending)), hint) : label);
       this.heads.set(column.key, head);
@@ -150,7 +152,7 @@ export class SessionsListView {
 
   /** What cells show now besides their sessions. */
   private get state(): ListState {
-    return { now: (Date.now() + this.clockOffset) / 1000, filter: this.filter };
+    return { now: (Date.now() + this.clockOffset) / 1000, filter: this.filter, found: this.search.found };
   }
 
   private async begin(first: Result<'sessions.rows'> | null): Promise<void> {
@@ -180,7 +182,7 @@ export class SessionsListView {
       return false;
     }
     if (isChanged && this.filter.text && !this.isSearching) {
-      void this.search().then(() => this.update());
+      void this.startSearch().then(() => this.update());
     }
     isChanged ? this.update() : this.draw();
     this.table.redraw(); // the sessions have become older
@@ -196,34 +198,40 @@ export class SessionsListView {
     const filter = { ...this.filter, ...change };
     const isOtherText = filter.text !== this.filter.text;
     this.filter = filter;
-    isOtherText && (await this.search());
+    isOtherText && (await this.startSearch());
     filter.text === this.filter.text && !this.disposed && this.show();
   }
 
-  /** Asks the kernel which sessions contain the text.  The list stays as it is until the answer. */
-  private async search(): Promise<void> {
-    const { client, problemOf } = this.context;
+  /** Asks the kernel which sessions contain the text.  The list stays as it is until the first part of the answer. */
+  private async startSearch(): Promise<void> {
     const { text } = this.filter;
     this.isSearching = text !== '';
-    this.hits = text ? this.hits : null;
     try {
-      const found = text ? await client.request('sessions.search', { explorer: this.view.explorer, text }) : null;
+      await this.search.search(text);
       if (text === this.filter.text) {
-        this.hits = found && new Set(found.keys);
         this.problem = '';
       }
     } catch (error) {
-      text === this.filter.text && this.fail(problemOf(error));
+      text === this.filter.text && this.fail(this.context.problemOf(error));
     }
     if (text === this.filter.text) {
       this.isSearching = false;
     }
   }
 
+  /** Lists what the search has found since. */
+  private takeMore(error: unknown): void {
+    if (error) {
+      this.fail(this.context.problemOf(error));
+    } else if (!this.disposed) {
+      this.update();
+    }
+  }
+
   /** Lists the sessions under the filter, from the first one on. */
   private show(): void {
     const active = this.table.keyAt(this.table.active);
-    this.listed = listedSessions(this.store.rows.values(), this.state, this.hits);
+    this.listed = listedSessions(this.store.rows.values(), this.state);
     this.table.show(this.listed.keys);
     this.table.active = active === null ? null : this.table.rowOf(active);
     this.draw();
@@ -232,7 +240,7 @@ export class SessionsListView {
   /** Lists sessions that have changed.  The rows in view stay, except at the start of the list, where new ones come. */
   private update(): void {
     const isAtStart = this.table.node.scrollTop === 0;
-    this.listed = listedSessions(this.store.rows.values(), this.state, this.hits);
+    this.listed = listedSessions(this.store.rows.values(), this.state);
     this.table.replace(this.listed.keys, { sorted: true });
     if (isAtStart) {
       this.table.node.scrollTop = 0;
@@ -269,6 +277,11 @@ export class SessionsListView {
     const shown = COLUMNS.filter(isShown);
     const absent = COLUMNS.filter(column => !isShown(column));
     setText(this.style, columnStyle(this.scope, shown, absent));
+    const hasExcerpts = state.found !== null;
+    if (this.node.classList.contains('nbtools-sessions-found') !== hasExcerpts) {
+      this.node.classList.toggle('nbtools-sessions-found', hasExcerpts);
+      this.table.measure();
+    }
   }
 
   private drawMessage(): void {
@@ -302,6 +315,7 @@ export class SessionsListView {
       size > 0 && size < least ? trans.__('select another one to compare') : '',
       size > MOST_COMPARED ? trans.__('at most %1 can be compared', MOST_COMPARED) : '',
       left > 0 ? trans._n('%1 log is not listed yet', '%1 logs are not listed yet', left) : '',
+      ...this.searchNotes(),
       unread > 0 ? trans._n('reading %1 log completely', 'reading %1 logs completely', unread) : ''
     ];
     this.leftOut.update(left_out);
@@ -352,9 +366,28 @@ export class SessionsListView {
     }
   }
 
+  /** Returns what the search has not looked at. */
+  private searchNotes(): string[] {
+    const { trans } = this.context;
+    const { answer } = this.search.found ?? {};
+    if (!answer) {
+      return [];
+    }
+    const { left, missing, changed, incomplete, has_contents: hasContents } = answer;
+    return [
+      hasContents ? '' : trans.__('contents are not searched here'),
+      left > 0 ? trans._n('searching %1 more session', 'searching %1 more sessions', left) : '',
+      missing > 0 ? trans._n('%1 session is not indexed yet', '%1 sessions are not indexed yet', missing) : '',
+      changed > 0
+        ? trans._n('%1 session has changed since it was indexed', '%1 sessions have changed since they were indexed', changed)
+        : '',
+      incomplete > 0 ? trans._n('%1 session is not searched completely', '%1 sessions are not searched completely', incomplete) : ''
+    ];
+  }
+
   /** Looks again later, sooner if not everything has been read. */
   private schedule(): void {
-    const isReading = this.listed.unread > 0 || (this.facts?.left ?? 0) > 0;
+    const isReading = this.listed.unread > 0 || (this.search.found?.answer?.missing ?? 0) > 0 || (this.facts?.left ?? 0) > 0;
     window.clearTimeout(this.timer);
     this.timer = this.disposed ? 0 : window.setTimeout(() => void this.look(), isReading ? READING_INTERVAL : INTERVAL);
   }
@@ -375,7 +408,7 @@ export class SessionsListView {
     this.table.node.focus({ preventScroll: true });
     this.table.activate(index, 0);
     const isBox = (event.target as Element).closest('.nbtools-sessions-box') !== null;
-    isBox || event.ctrlKey || event.metaKey || event.shiftKey ? this.toggle(session) : this.context.open(session);
+    isBox || event.ctrlKey || event.metaKey || event.shiftKey ? this.toggle(session) : this.open(session);
   }
 
   private toggle({ key }: SessionRow): void {
@@ -390,8 +423,14 @@ export class SessionsListView {
     if (!this.compareButton.hidden) {
       this.context.compare([...this.selected].flatMap(key => this.store.rows.get(key) ?? []));
     } else if (session) {
-      this.context.open(session);
+      this.open(session);
     }
+  }
+
+  /** Opens a session: at the first hit, if the text is in its contents. */
+  private open(session: SessionRow): void {
+    const { found } = this.search;
+    this.context.open(session, found?.contents.has(session.key) ? found.text : '');
   }
 
   private sessionAt(index: number | null): SessionRow | undefined {

@@ -48,7 +48,7 @@ export interface Methods {
   'sessions.review': { readonly params: ReviewSessionsParams; readonly result: SessionReviews };
   'sessions.reviews': { readonly params: SessionReviewsParams; readonly result: SessionReviews };
   'sessions.rows': { readonly params: SessionRowsParams; readonly result: SessionRows & Buffers };
-  'sessions.search': { readonly params: SearchSessionsParams; readonly result: FoundSessions };
+  'sessions.search': { readonly params: SearchSessionsParams; readonly result: FoundSessions & Buffers };
   'sessions.totals': { readonly params: SessionTotalsParams; readonly result: SessionTotals };
   'state.follow': { readonly params: Readonly<Record<string, never>>; readonly result: undefined };
   'state.leave': { readonly params: Readonly<Record<string, never>>; readonly result: undefined };

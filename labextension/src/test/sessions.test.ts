@@ -7,6 +7,7 @@ import { dayBars } from '../sessions/day_bars.js';
 import { listedSessions } from '../sessions/listed.js';
 import { ageOf, countText, dollars, shortNumber, type SessionRow, SessionStore } from '../sessions/session_rows.js';
 import { NO_TRANSLATION as TRANS } from '../shared/host.js';
+import { markedParts, SessionSearch, type SessionsFound } from '../sessions/session_search.js';
 import { encode } from './columns.js';
 
 const ALL: ListFilter = { text: '', agent: '', project: '', outcome: '', sort: 'age', descending: true, since: 0, until: 0 };
@@ -38,12 +39,18 @@ const ROWS = [
   session(4, { title: 'Epsilon', calls: 12, failed: 1, edits: 2, added: 1, removed: 9, path: '' })
 ];
 
-function stateOf(filter: Partial<ListFilter>): ListState {
-  return { now: 2000, filter: { ...ALL, ...filter } };
+function stateOf(filter: Partial<ListFilter>, found: SessionsFound | null = null): ListState {
+  return { now: 2000, filter: { ...ALL, ...filter }, found };
 }
 
-function keys(filter: Partial<ListFilter>, hits: ReadonlySet<number> | null = null): readonly number[] {
-  return listedSessions(ROWS, stateOf(filter), hits).keys;
+/** Returns what a search has found: sessions by their titles, and the number of hits in the contents of others. */
+function foundIn(titles: number[], hits: Record<number, number> = {}): SessionsFound {
+  const contents = Object.entries(hits).map(([key, steps]) => [Number(key), { steps, excerpt: `hit ${key}` }] as const);
+  return { text: 'x', titles: new Set(titles), contents: new Map(contents), answer: null };
+}
+
+function keys(filter: Partial<ListFilter>, found: SessionsFound | null = null): readonly number[] {
+  return listedSessions(ROWS, stateOf(filter, found)).keys;
 }
 
 test('sessions are sorted, and those whose value is not known come last in both directions', () => {
@@ -69,8 +76,74 @@ test('sessions are selected by agent, project and outcome', () => {
   assert.deepEqual(keys({ outcome: 'failed' }), [1, 4]);
   assert.deepEqual(keys({ outcome: 'clean' }), [0]);
   assert.deepEqual(keys({ outcome: 'changed' }), [0, 4]);
-  assert.deepEqual(keys({ agent: 'codex', outcome: 'failed' }, new Set([0, 4])), [4]);
-  assert.deepEqual(keys({ text: 'x' }, new Set()), []);
+  assert.deepEqual(keys({ agent: 'codex', outcome: 'failed' }, foundIn([0, 4])), [4]);
+  assert.deepEqual(keys({ text: 'x' }, foundIn([])), []);
+});
+
+test('a search lists sessions by their titles and by their contents, and sorts by hits', () => {
+  const found = foundIn([0, 1], { 1: 3, 2: 30 });
+  assert.deepEqual(keys({ text: 'x' }, found), [0, 1, 2]);
+  assert.deepEqual(keys({ text: 'x', sort: 'hits' }, found), [2, 1, 0]);
+  const hits = COLUMNS.find(({ key }) => key === 'hits')!;
+  assert.deepEqual([hits.isShown!(stateOf({})), hits.isShown!(stateOf({}, found))], [false, true]);
+  assert.equal(hits.text(ROWS[2]!, stateOf({}, found)), '30');
+});
+
+test('the words of a search are marked in an excerpt', () => {
+  assert.deepEqual(markedParts('a (B) ab', 'b'), [
+    ['a (', false],
+    ['B', true],
+    [') a', false],
+    ['b', true]
+  ]);
+  assert.deepEqual(markedParts('x two words', '"two words" x'), [
+    ['x', true],
+    [' ', false],
+    ['two words', true]
+  ]);
+  assert.deepEqual(markedParts('a.b', '.'), [
+    ['a', false],
+    ['.', true],
+    ['b', false]
+  ]);
+  assert.deepEqual(markedParts('text', ' '), [['text', false]]);
+});
+
+test('a search comes in parts, until another one begins', async () => {
+  const asked: object[] = [];
+  const parts = [
+    { keys: [7], hits: [[1, 2]], search: 5, known: 1, left: 2 },
+    { keys: [], hits: [[2, 9]], search: 5, known: 2, left: 1 },
+    { keys: [], hits: [[1, 0]], search: 5, known: 3, left: 0 }
+  ];
+  const request = (_method: string, params: object) => {
+    asked.push(params);
+    const { keys, hits, ...rest } = parts.shift() ?? { keys: [], hits: [], search: 6, known: 0, left: 9 };
+    const [block, buffer] = encode(hits.length, {
+      key: ['u32', hits.map(([key]) => key!)],
+      hits: ['u32', hits.map(([, steps]) => steps!)],
+      excerpt: ['text', hits.map(([key]) => `hit ${key}`)]
+    });
+    return new Promise(resolve =>
+      setTimeout(() => resolve({ keys, block, ...rest, missing: 0, changed: 0, incomplete: 0, has_contents: true, buffers: [buffer] }))
+    );
+  };
+  let more = 0;
+  const search = new SessionSearch({ client: { request } as never }, 'list', '', () => more++);
+  await search.search('x');
+  assert.deepEqual([[...search.found!.titles], [...search.found!.contents.keys()], search.isRunning], [[7], [1], true]);
+  while (search.isRunning) {
+    await new Promise(resolve => setTimeout(resolve));
+  }
+  await new Promise(resolve => setTimeout(resolve));
+  assert.deepEqual([[...search.found!.titles], [...search.found!.contents.keys()], search.isRunning, more], [[7], [2], false, 2]);
+  assert.deepEqual(asked[2], { explorer: 'list', text: 'x', search: 5, known: 2, titles: false });
+  const other = search.search('y');
+  search.stop();
+  await other;
+  assert.deepEqual([search.found!.text, asked.length], ['x', 4]);
+  await search.search('');
+  assert.equal(search.found, null);
 });
 
 test('every column has a key of its own, and those of figures say how they are sorted', () => {
@@ -96,7 +169,7 @@ test('a style sheet shows each column from its width on', () => {
 });
 
 test('choices are counted under the other filters, the most frequent projects in the order of their paths', () => {
-  const { agents, projects, unread } = listedSessions(ROWS, stateOf({ agent: 'codex', project: 'shop' }), null);
+  const { agents, projects, unread } = listedSessions(ROWS, stateOf({ agent: 'codex', project: 'shop' }));
   assert.deepEqual(agents, [
     { key: 'claude-code', label: 'Claude Code', count: 1, group: '' },
     { key: 'codex', label: 'Codex', count: 1, group: '' }
@@ -110,7 +183,7 @@ test('choices are counted under the other filters, the most frequent projects in
     ]
   );
   assert.equal(unread, 0);
-  assert.equal(listedSessions(ROWS, stateOf({}), null).unread, 1);
+  assert.equal(listedSessions(ROWS, stateOf({})).unread, 1);
 });
 
 test('a store takes over changed sessions, and refuses damaged answers', () => {
@@ -169,7 +242,7 @@ test('a repository lists its folders and worktrees', () => {
     session(1, { path: '/work/shop-fix' }),
     session(2, { path: '/work/other', repository: '/work/other' })
   ];
-  const { keys: found, projects } = listedSessions(rows, stateOf({ repository: '/work/shop' }), null);
+  const { keys: found, projects } = listedSessions(rows, stateOf({ repository: '/work/shop' }));
   assert.deepEqual(found, [0, 1]);
   assert.deepEqual(
     projects.map(({ key, group }) => [key, group]),
@@ -179,7 +252,7 @@ test('a repository lists its folders and worktrees', () => {
       ['/work/shop-fix', '/work/shop']
     ]
   );
-  assert.deepEqual(listedSessions(rows, stateOf({ only: { label: 'x', keys: new Set([2, 9]) } }), null).keys, [2]);
+  assert.deepEqual(listedSessions(rows, stateOf({ only: { label: 'x', keys: new Set([2, 9]) } })).keys, [2]);
 });
 
 test('a period lists the sessions that were active in it', () => {
@@ -188,7 +261,7 @@ test('a period lists the sessions that were active in it', () => {
     session(1, { changed: 900, started: NaN }),
     session(2, { changed: 2000, started: 600 })
   ];
-  const listed = (since: number, until: number) => listedSessions(rows, stateOf({ since, until }), null).keys;
+  const listed = (since: number, until: number) => listedSessions(rows, stateOf({ since, until })).keys;
   assert.deepEqual(listed(0, 0), [2, 1, 0]);
   assert.deepEqual(listed(600, 0), [2, 1]);
   assert.deepEqual(listed(0, 599), [0]);

@@ -56,14 +56,9 @@ def _path(folder: Path, log: str) -> Path:
 
 
 def _open(log: Path, step: str) -> OpenedLogs:
-    from nbtools.traces.explorer.explorer import (  # noqa: PLC0415 - log readers are loaded on first use
-        open_trace,
-    )
-    from nbtools.traces.explorer.registry import EXPLORERS  # noqa: PLC0415 - as above
+    from nbtools.traces.session_list.view import open_log  # noqa: PLC0415 - as below
 
-    explorer = open_trace(log, step or None)
-    EXPLORERS.add(explorer)
-    return OpenedLogs(view=explorer.view())
+    return open_log(log, step)
 
 
 def _list() -> OpenedLogs:

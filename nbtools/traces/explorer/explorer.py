@@ -46,6 +46,8 @@ class Explorer:
         self.id = uuid.uuid4().hex
         self.trace = trace
         self.step = self.line_at(step) if step else None
+        self.search = ""
+        """The text that a page searches for when it shows the log."""
         self._cells = CellSources(log)
         self._facet_makers: list[Callable[[Explorer], Facet]] = []
         self.following = Following(self)
@@ -165,6 +167,7 @@ class Explorer:
             bars=bars(self.lines.tones, self.lines.weights, _BARS),
             total=len(self.lines),
             step=self.step,
+            search=self.search,
             failure=next((line for line, tone in enumerate(self.lines.tones) if tone == "failed"), None),
             changed=self.summary.changed,
             samples=len(self.trace.samples),

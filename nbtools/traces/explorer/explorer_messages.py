@@ -193,8 +193,9 @@ class LogParams(Wire):
     """Asks a kernel of log tabs to open one log, or to compare several; none: for the list of all sessions.
 
     A log is a path relative to the kernel's working directory, or ``session:`` and the id of a listed
-    session.  ``step`` is the number of the step at which a single log begins.
+    session.  ``step`` is the number of the step at which a single log begins, or ``search:`` and a text: the
+    explorer searches for it, and begins at the first step that contains it.
     """
 
     logs: tuple[Annotated[str, Field(min_length=1, max_length=4096)], ...] = Field(max_length=20)
-    step: str = Field(default="", max_length=100)
+    step: str = Field(default="", max_length=1_010)

@@ -48,9 +48,10 @@ class TraceBar(Wire):
 class TraceView(Wire):
     """The initial view.  ``total`` counts all lines.
 
-    ``step`` is the line to begin at, ``failure`` the first line that failed, ``changed`` the number of
-    changed files, ``samples`` of samples of an evaluation.  ``actions`` are offered for the whole log.
-    ``version`` counts how often the lines have changed; ``fresh`` is as in ``TraceFollow``.
+    ``step`` is the line to begin at, ``search`` the text to search for, ``failure`` the first line that
+    failed, ``changed`` the number of changed files, ``samples`` of samples of an evaluation.  ``actions`` are
+    offered for the whole log.  ``version`` counts how often the lines have changed; ``fresh`` is as in
+    ``TraceFollow``.
     """
 
     model_config = ConfigDict(extra="ignore")  # saved views of earlier versions have fields that are gone
@@ -61,6 +62,7 @@ class TraceView(Wire):
     bars: tuple[TraceBar, ...]
     total: int = 0
     step: int | None = None
+    search: str = ""
     failure: int | None = None
     changed: int = 0
     samples: int = 0

@@ -205,6 +205,13 @@ class SearchedBlock:
         return texts[start : min(len(texts) if stop < 0 else stop, end + _MARGIN)].decode(errors="ignore")
 
 
+def found_steps(index: SessionIndex, path: Path, text: str) -> frozenset[int]:
+    """Returns the positions of the steps of a log that contain a text, as far as it is indexed."""
+    search = ContentSearch(index, ContentQuery(text))
+    search.search([number_of(str(path))])
+    return frozenset(step for hit in search.found for step in hit.steps)
+
+
 @dataclass(frozen=True)
 class SessionMatch:
     """A log with steps that contain a text.  ``seqs`` are the positions of these steps in the log, in

@@ -8,17 +8,14 @@ from collections.abc import Iterator
 
 from nbtools.cards.hidden_characters import one_line
 from nbtools.core.message import counted
-from nbtools.traces.explorer.redaction import redacted
-from nbtools.traces.query.excerpts import snippet
 from nbtools.traces.session_index.content_search import SessionMatch, SessionMatches, matches_of
 from nbtools.traces.session_list.session_messages import SessionFilter
-from nbtools.traces.session_list.session_text import home_relative, session_row
+from nbtools.traces.session_list.session_text import excerpt_of, home_relative, session_row
 from nbtools.traces.session_list.view import query_of, session_catalog
 
 _INDEXING = 5.0
 """Seconds in which the contents that are not in the index yet are added to it before it is searched."""
 _WHERE = "messages, arguments, outputs and names of files"
-_MAX_EXCERPT = 300
 
 
 def matches_text(chosen: SessionFilter, rows: int, *, as_json: bool = False) -> str:
@@ -56,11 +53,6 @@ def _lines(found: SessionMatches, printed: tuple[SessionMatch, ...]) -> Iterator
         yield f"{counted(found.changed, 'session')} changed since the contents were indexed."
     for path, why in found.problems.items():
         yield f"Not searched completely: {one_line(home_relative(str(path)))} ({one_line(why)})."
-
-
-def excerpt_of(surroundings: str, query: str) -> str:
-    """Returns one line around the hit, without secrets."""
-    return one_line(snippet(redacted(surroundings), query), _MAX_EXCERPT)
 
 
 def _json(found: SessionMatches, printed: tuple[SessionMatch, ...]) -> str:

@@ -79,6 +79,11 @@ class SessionChanges:
         with self._lock:
             return tuple(self._rows[identity].key for identity in identities if identity in self._rows)
 
+    def all_keys(self) -> dict[str, int]:
+        """Returns the keys of all sessions that pages may have, by their ids."""
+        with self._lock:
+            return {identity: row.key for identity, row in self._rows.items() if row.state is not None}
+
 
 def session_block(
     rows: Sequence[tuple[int, SessionState]], catalog: SessionCatalog

@@ -114,10 +114,17 @@ class LeftOutFiles(Wire):
 
 
 class SearchSessionsParams(Wire):
-    """Asks which sessions contain words that begin with those of ``text``."""
+    """Asks which sessions contain a text: in titles, projects and prompts words that begin with those of
+    ``text``, if ``titles`` are wanted, and in the contents steps with all its words.
+
+    ``search`` and ``known`` are those of the last answer for this text; 0 without one.
+    """
 
     explorer: str
     text: str = Field(max_length=1_000)
+    search: int = 0
+    known: int = 0
+    titles: bool = True
 
 
 class SessionTotalsParams(Wire):
@@ -175,16 +182,38 @@ class AddedFolder(Wire):
 
 
 class FoundSessions(Wire):
-    """The keys of the sessions that contain a text."""
+    """The sessions in which a text was found, as far as they were searched: the page asks again while
+    ``left`` sessions are not.
 
+    ``keys`` are those with the text in title, project or prompts, if these were wanted.  ``block`` has a row
+    for each session with the text in its contents that the page does not know, or whose hits have changed:
+    its key, the number of ``hits``, and an ``excerpt`` of the first one.  ``known`` counts these rows since
+    the beginning of the search.
+
+    ``missing`` sessions are not in the index of contents yet, ``changed`` ones have changed since they were
+    indexed, ``incomplete`` ones cannot be searched completely.  Without ``has_contents``, contents are not
+    searched at all.
+    """
+
+    search: int
+    known: int
     keys: tuple[int, ...]
+    block: ColumnBlock
+    left: int = 0
+    missing: int = 0
+    changed: int = 0
+    incomplete: int = 0
+    has_contents: bool = True
 
 
 class OpenSessionsParams(Wire):
-    """Asks to open one session, or to compare several."""
+    """Asks to open one session, or to compare several.  ``step`` is where a single one begins, as in
+    ``LogParams``.
+    """
 
     explorer: str
     ids: tuple[SessionId, ...] = Field(min_length=1, max_length=20)
+    step: str = Field("", max_length=1_010)
 
 
 class SessionReviewsParams(Wire):

@@ -15,6 +15,7 @@ from nbtools.cards.tables import Sheet
 from nbtools.core.message import counted
 from nbtools.traces.explorer.redaction import redacted
 from nbtools.traces.explorer.summary import dollars, short_number
+from nbtools.traces.query.excerpts import snippet
 from nbtools.traces.session_index.left_out import LeftOut
 from nbtools.traces.session_index.listing import LoggedSession
 from nbtools.traces.session_index.places import label_of
@@ -166,6 +167,11 @@ def total_row(total: Total, by: TotalsBy, keys: tuple[int, ...] = ()) -> Session
         unpriced=total.unpriced,
         keys=keys,
     )
+
+
+def excerpt_of(surroundings: str, query: str, *, before: int = 60) -> str:
+    """Returns one line around what a search found, with some characters ``before`` it, without secrets."""
+    return one_line(snippet(redacted(surroundings), query, before=before), 300)
 
 
 def age(seconds: float) -> str:

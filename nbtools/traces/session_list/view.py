@@ -18,12 +18,14 @@ from nbtools.traces.explorer.explorer_messages import OpenedLogs, ReviewedLog
 from nbtools.traces.explorer.explorer_view import TraceView
 from nbtools.traces.explorer.notebook_services import connect_page, widget_of
 from nbtools.traces.explorer.registry import EXPLORERS
+from nbtools.traces.session_index.content_search import found_steps
 from nbtools.traces.session_index.left_out import left_out_count, left_out_files
 from nbtools.traces.session_index.listing import LoggedSession, SessionCatalog, SessionQuery
 from nbtools.traces.session_index.places import OTHER, add_log_folder, label_of
 from nbtools.traces.session_index.session_totals import session_id, usage_of
 from nbtools.traces.session_list.review_queue import ReviewQueue
 from nbtools.traces.session_list.rows import SessionChanges, session_block
+from nbtools.traces.session_list.search_answers import SearchAnswers
 from nbtools.traces.session_list.session_messages import (
     SESSIONS_MIME,
     AddedFolder,
@@ -61,6 +63,8 @@ from nbtools.traces.usage.totals import TOTALS_BY, SessionUsage, Total, TotalsBy
 if TYPE_CHECKING:
     from nbtools.traces.trace import Trace
 
+SEARCH_PREFIX = "search:"
+"""Marks a text to search for, where a request could name a step."""
 INITIAL_ROWS = 60
 MOST_LEFT_OUT = 1_000
 """Files that are not listed and that a page names."""
@@ -96,6 +100,7 @@ class SessionList:
         self._catalog = session_catalog()
         self._changes = _changes_of(self._catalog)
         self._queue = ReviewQueue(self._catalog, self._changes)
+        self._searches = SearchAnswers(self._catalog, self._changes)
 
     @property
     def sessions(self) -> list[LoggedSession]:
@@ -128,10 +133,9 @@ class SessionList:
         ), [data]
 
     @method("sessions.search")
-    def search(self, params: SearchSessionsParams) -> FoundSessions:
+    def search(self, params: SearchSessionsParams) -> tuple[FoundSessions, Sequence[bytes]]:
         """Returns the sessions that contain a text, as far as pages have them."""
-        ids = self._catalog.ids(SessionQuery(text=params.text))
-        return FoundSessions(keys=self._changes.keys(ids))
+        return self._searches.find(params)
 
     @method("sessions.totals")
     def totals(self, params: SessionTotalsParams) -> SessionTotals:
@@ -179,7 +183,7 @@ class SessionList:
 
     @method("sessions.open")
     def open(self, params: OpenSessionsParams) -> OpenedLogs:
-        return open_sessions(params.ids)
+        return open_sessions(params.ids, step=params.step)
 
     @method("sessions.reviews")
     def reviews(self, params: SessionReviewsParams) -> SessionReviews:
@@ -270,24 +274,35 @@ def list_sessions() -> OpenedLogs:
     return OpenedLogs(sessions=sessions.view())
 
 
-def _opened(path: Path) -> TraceView:
-    """Opens a log in an explorer. Raises ``TraceError``."""
+def _opened(path: Path, step: str = "") -> TraceView:
+    """Opens a log in an explorer at a step: its number, or ``search:`` and a text. Raises ``TraceError``."""
     from nbtools.traces.explorer.explorer import (  # noqa: PLC0415 - log readers are loaded on first use
         open_trace,
     )
 
-    explorer = open_trace(path)
+    is_search = step.startswith(SEARCH_PREFIX)
+    explorer = open_trace(path, None if is_search else step or None)
+    if is_search:
+        explorer.search = step.removeprefix(SEARCH_PREFIX)
+        seqs = found_steps(session_catalog().index, path, explorer.search)
+        rows = enumerate(explorer.lines.rows)
+        explorer.step = next((line for line, row in rows if getattr(row, "seq", None) in seqs), None)
     EXPLORERS.add(explorer)
     return explorer.view()
 
 
-def open_sessions(ids: Sequence[str], first: Trace | None = None) -> OpenedLogs:
-    """Opens one listed session, or compares several; ``first`` is compared with them.
+def open_log(path: Path, step: str = "") -> OpenedLogs:
+    """Opens a log at a step: its number, or ``search:`` and a text. Raises ``TraceError``."""
+    return OpenedLogs(view=_opened(path, step))
+
+
+def open_sessions(ids: Sequence[str], first: Trace | None = None, step: str = "") -> OpenedLogs:
+    """Opens one listed session at a step, or compares several; ``first`` is compared with them.
     Raises ``TraceError``.
     """
     paths = [listed_log(one) for one in ids]
     if len(paths) == 1 and first is None:
-        return OpenedLogs(view=_opened(paths[0]))
+        return open_log(paths[0], step)
     from nbtools.traces.comparison.comparison import compare  # noqa: PLC0415 - as above
     from nbtools.traces.comparison.view import ComparisonDisplay  # noqa: PLC0415 - as above
 

@@ -65,8 +65,8 @@ def all_rows(listed):
 
 def found(listed, text):
     shown = all_rows(listed)
-    keys = listed.search(SearchSessionsParams(explorer=listed.id, text=text)).keys
-    return [row for row in shown if row["key"] in keys]
+    reply, _ = listed.search(SearchSessionsParams(explorer=listed.id, text=text))
+    return [row for row in shown if row["key"] in reply.keys]
 
 
 def of_agent(listed, agent):
