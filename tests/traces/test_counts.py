@@ -1,4 +1,4 @@
-"""Every surface has the same numbers: list, head, chips, comparison, JSON, Python and SQL.
+"""Every surface has the same numbers: list and its totals, head, chips, comparison, JSON, Python and SQL.
 
 ``NBTOOLS_TEST_LOGS`` names a folder with more logs to check.
 """
@@ -17,7 +17,7 @@ import pytest
 
 from nbtools.cli import command_line_parser
 from nbtools.core.errors import TraceError
-from nbtools.traces import Trace, compare, load, sessions
+from nbtools.traces import Trace, compare, load, sessions, totals
 from nbtools.traces.comparison.comparison_rows import TOTALS, run_row
 from nbtools.traces.comparison.terminal import compared
 from nbtools.traces.counts import DEFINITIONS, LogCounts
@@ -25,6 +25,7 @@ from nbtools.traces.explorer.explorer import Explorer
 from nbtools.traces.explorer.export.terminal import facts_json
 from nbtools.traces.session_index.figures import read_figures
 from nbtools.traces.session_index.listing import LoggedSession
+from nbtools.traces.usage.totals import TOTALS_BY
 from tests.traces.explorer.asking import listed
 from tests.traces.recorded import LOGS, SAMPLES
 
@@ -73,6 +74,15 @@ def test_every_surface_has_the_same_numbers(path: Path, in_list: Mapping[Path, L
         name: counts[name] or 0 for name in ("steps", "calls", "failed_calls", "errors")
     }
     assert _in_comparison(trace, path, counts) == counts
+
+
+def test_totals_add_up_to_the_numbers_of_the_list(in_list: Mapping[Path, LoggedSession]) -> None:
+    of_samples = [one for path, one in in_list.items() if path.is_relative_to(SAMPLES)]
+    for by in TOTALS_BY:
+        found = totals(by, folders=[SAMPLES])
+        for name in ("input_tokens", "output_tokens", *(() if by == "model" else ("calls", "failed_calls"))):
+            sums = [sum(getattr(one, name) or 0 for one in rows) for rows in (found, of_samples)]
+            assert sums[0] == sums[1] > 0, (by, name)
 
 
 def test_the_page_on_counting_has_the_definitions() -> None:
