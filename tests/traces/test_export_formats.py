@@ -15,6 +15,7 @@ from nbtools.traces import Trace
 from nbtools.traces.explorer.registry import EXPLORERS
 from nbtools.traces.export import write_csv
 from nbtools.traces.export.formats import FORMATS, NAMES, default_name, write_export
+from nbtools.traces.query.sql import SESSION_COUNTS
 from nbtools.traces.query.tables import TABLES
 from tests.traces.explorer.samples import CLAUDE, sample
 from tests.traces.method_calls import call, result
@@ -51,6 +52,8 @@ def test_tables_have_the_columns_and_values_of_sql(trace: Trace, tmp_path: Path)
     for name in written:
         stored = pyarrow.parquet.read_table(folder / f"{name}.parquet")
         expected = trace.sql(f"from {name}").to_arrow()
+        if name == "sessions":  # SQL adds numbers that follow from the other tables
+            expected = expected.drop_columns([*SESSION_COUNTS])
         assert stored.schema.names == expected.schema.names
         assert stored.schema.types == expected.schema.types
         assert stored.num_rows == expected.num_rows
