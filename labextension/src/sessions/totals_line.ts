@@ -1,7 +1,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { countText, dollars, type SessionRow, shortNumber } from './session_rows.js';
 
-/** The sums over sessions, without their unknown numbers. */
+/** The sums over sessions, without their unknown numbers; NaN where none is known. */
 export interface Totals {
   readonly sessions: number;
   /** Those whose logs were read as a whole. */
@@ -16,15 +16,15 @@ export interface Totals {
 
 /** Adds up sessions. */
 export function totalsOf(rows: Iterable<SessionRow>): Totals {
-  let [sessions, read, calls, failed, tokens, cost] = [0, 0, 0, 0, 0, 0];
+  let [sessions, read, calls, failed, tokens, cost] = [0, 0, NaN, NaN, NaN, NaN];
   let isLowerBound = false;
   for (const row of rows) {
     sessions += 1;
     read += Number(!row.unread);
-    calls += row.calls || 0;
-    failed += row.failed || 0;
-    tokens += row.tokens || 0;
-    cost += row.cost || 0;
+    calls = plus(calls, row.calls);
+    failed = plus(failed, row.failed);
+    tokens = plus(tokens, row.tokens);
+    cost = plus(cost, row.cost);
     isLowerBound ||= row.costText.startsWith('≥') || (row.tokens > 0 && Number.isNaN(row.cost));
   }
   return { sessions, read, calls, failed, tokens, cost, isLowerBound };
@@ -34,11 +34,16 @@ export function totalsOf(rows: Iterable<SessionRow>): Totals {
 export function totalsText({ sessions, read, calls, failed, tokens, cost, isLowerBound }: Totals, trans: TranslationBundle): string {
   const parts = [
     trans._n('%1 session', '%1 sessions', sessions).replace(String(sessions), countText(sessions)),
-    trans._n('%1 call', '%1 calls', calls).replace(String(calls), countText(calls)),
-    trans.__('%1 failed', countText(failed)),
-    trans.__('%1 tokens', shortNumber(tokens)),
+    Number.isNaN(calls) ? '' : trans._n('%1 call', '%1 calls', calls).replace(String(calls), countText(calls)),
+    Number.isNaN(failed) ? '' : trans.__('%1 failed', countText(failed)),
+    Number.isNaN(tokens) ? '' : trans.__('%1 tokens', shortNumber(tokens)),
     cost ? `${isLowerBound ? '≥ ' : ''}${dollars(cost)}` : '',
     read < sessions ? trans.__('%1 of %2 read', countText(read), countText(sessions)) : ''
   ];
   return parts.filter(Boolean).join(' · ');
+}
+
+/** Adds a number that may be unknown. */
+function plus(sum: number, value: number): number {
+  return Number.isNaN(value) ? sum : (sum || 0) + value;
 }

@@ -288,6 +288,7 @@ test('sums lack unknown numbers, and say so', () => {
   ];
   assert.equal(totalsText(totalsOf(rows), TRANS), '3 sessions · 1,201 calls · 3 failed · 5.0 M tokens · ≥ $1.50 · 2 of 3 read');
   assert.equal(totalsText(totalsOf(rows.slice(0, 1)), TRANS), '1 session · 1,200 calls · 3 failed · 5.0 M tokens · $1.50');
+  assert.equal(totalsText(totalsOf([session(0, {})]), TRANS), '1 session');
   assert.deepEqual([812, 9_960, 38_000, 1_240_000].map(shortNumber), ['812', '10 k', '38 k', '1.2 M']);
   assert.deepEqual([0.01234, 1234.5].map(dollars), ['$0.0123', '$1,234.50']);
 });
