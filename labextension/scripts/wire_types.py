@@ -283,6 +283,7 @@ SESSIONS = (
     sessions.AddedFolder,
     sessions.LeftOutFiles,
     sessions.SessionTotals,
+    sessions.SessionReviews,
 )
 SESSION_PARAMS = (
     sessions.SessionRowsParams,
@@ -291,6 +292,9 @@ SESSION_PARAMS = (
     sessions.LeftOutParams,
     sessions.SessionTotalsParams,
     sessions.OpenSessionsParams,
+    sessions.SessionReviewsParams,
+    sessions.ReviewSessionsParams,
+    sessions.NextReviewParams,
 )
 COMPARISONS = (comparison.ComparisonView, comparison.ComparedRows, comparison.ComparedOutcomes)
 COMPARISON_PARAMS = (
@@ -357,7 +361,7 @@ FORMATS = (
         "import * as parse from '../shared/parse.js';\nimport { parseCard, type Card, type Span } from"
         " '../cards/model.js';\nimport { parseColumnBlock, type ColumnBlock } from"
         " '../shared/columns_model.js';\nimport { parseAddedFolder, parseFoundSessions, parseLeftOutFiles,"
-        " parseSessionTotals,"
+        " parseSessionTotals, parseSessionReviews,"
         " parseSessionRows, parseSessionsView, type SessionsView } from '../sessions/model.js';\n"
         "import { parseComparedOutcomes, parseComparedRows, parseComparisonView, type ComparisonView }"
         " from '../comparison/model.js';\n",

@@ -215,7 +215,8 @@ export class ExplorerView {
       },
       moved: show,
       version: () => this.state.version,
-      leave: () => this.list.node.focus()
+      leave: () => this.list.node.focus(),
+      several: this.context.review ?? null
     });
   }
 

@@ -2,6 +2,14 @@ import type { Channel } from '../shared/channel.js';
 import type { CardContext } from '../shared/tokens.js';
 import type { TraceOpened } from './model.js';
 
+/** The review of several sessions to which an explorer's log belongs. */
+export interface SessionReview {
+  /** Something was written about the log. */
+  changed(): void;
+  /** Opens the next session. */
+  next(): void;
+}
+
 /** The services that an explorer uses.  Where a front end lacks one it is null, and its controls are absent. */
 export interface ExplorerContext extends CardContext {
   /** What the person can do when the kernel has lost the explorer. */
@@ -22,6 +30,8 @@ export interface ExplorerContext extends CardContext {
   readonly onStep?: ((number: string) => void) | null;
   /** Called with the name of the file in the log's folder that the explorer shows from now on. */
   readonly onContinue?: (name: string) => void;
+  /** Absent or null for a log that is opened alone. */
+  readonly review?: SessionReview | null;
   /** Copies text to the clipboard. */
   readonly copy: ((text: string) => Promise<void>) | null;
 }

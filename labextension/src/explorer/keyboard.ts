@@ -99,7 +99,7 @@ export class ExplorerKeyboard {
       extendPrevious: () => this.extend('previous'),
       saveNote: () => review?.saveNote(),
       endNote: () => review?.endNote(),
-      nextUnreviewed: () => review?.goToNext(),
+      nextUnreviewed: () => void review?.goToNext(),
       undoReview: () => review?.undo(),
       clear: () => filters.clearSearch() || list.node.focus(),
       fold: () => fold(true),

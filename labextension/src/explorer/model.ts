@@ -3,7 +3,7 @@
 import * as parse from '../shared/parse.js';
 import { parseCard, type Card, type Span } from '../cards/model.js';
 import { parseColumnBlock, type ColumnBlock } from '../shared/columns_model.js';
-import { parseAddedFolder, parseFoundSessions, parseLeftOutFiles, parseSessionTotals, parseSessionRows, parseSessionsView, type SessionsView } from '../sessions/model.js';
+import { parseAddedFolder, parseFoundSessions, parseLeftOutFiles, parseSessionTotals, parseSessionReviews, parseSessionRows, parseSessionsView, type SessionsView } from '../sessions/model.js';
 import { parseComparedOutcomes, parseComparedRows, parseComparisonView, type ComparisonView } from '../comparison/model.js';
 
 /** Asks a kernel of log tabs to open one log, or to compare several; none: for the list of all sessions.
@@ -12,13 +12,6 @@ A log is a path relative to the kernel's working directory, or ``session:`` and 
 export interface LogParams {
   readonly logs: readonly string[];
   readonly step: string;
-}
-
-/** Asks to open a session of the queue: the one with this ``id``, else the next unreviewed one after ``after``, or the first one if it is empty. */
-export interface NextReviewParams {
-  readonly explorer: string;
-  readonly id: string;
-  readonly after: string;
 }
 
 /** The agreement with another reviewer on ``items`` verdicts; ``kappa`` is Cohen's κ, if it is defined, ``low`` and ``high`` are the limits of its 95 % interval, if there is one. */
@@ -49,30 +42,6 @@ export const parseReviewCode: parse.Parser<ReviewCode> = parse.record<ReviewCode
   description: parse.otherwise(parse.text, ''),
 });
 
-/** Makes these sessions the queue, in this order, or a ``sample`` of them; none ends the review. */
-export interface ReviewSessionsParams {
-  readonly explorer: string;
-  readonly ids: readonly string[];
-  readonly sample: number | null;
-  readonly seed: number;
-}
-
-/** The agreement of the reviewer with another one on ``items`` sessions of the queue: Cohen's κ, if it is defined, and the limits of its 95 % interval, if there is one. */
-export interface ReviewerAgreement {
-  readonly reviewer: string;
-  readonly items: number;
-  readonly kappa: number | null;
-  readonly low: number | null;
-  readonly high: number | null;
-}
-export const parseReviewerAgreement: parse.Parser<ReviewerAgreement> = parse.record<ReviewerAgreement>({
-  reviewer: parse.text,
-  items: parse.number,
-  kappa: parse.otherwise(parse.nullable(parse.number), null),
-  low: parse.otherwise(parse.nullable(parse.number), null),
-  high: parse.otherwise(parse.nullable(parse.number), null),
-});
-
 /** A filter with a name: the steps that match the text and have one of the chips of each facet.
 
 ``chips`` are keys of choices; ``order`` lists the steps with the most tokens, or the longest calls, first. They mean the same in every log. */
@@ -88,28 +57,6 @@ export const parseSavedFilter: parse.Parser<SavedFilter> = parse.record<SavedFil
   chips: parse.otherwise(parse.list(parse.text), []),
   order: parse.otherwise(parse.oneOf('', 'tokens', 'duration'), ''),
 });
-
-/** The verdicts on the session with this key: the reviewer's own one, if there is one, and those of others with their names, as far as they are not hidden. */
-export interface SessionVerdicts {
-  readonly key: number;
-  readonly mine: string;
-  readonly others: string;
-  readonly disagree: boolean;
-}
-export const parseSessionVerdicts: parse.Parser<SessionVerdicts> = parse.record<SessionVerdicts>({
-  key: parse.number,
-  mine: parse.otherwise(parse.text, ''),
-  others: parse.otherwise(parse.text, ''),
-  disagree: parse.otherwise(parse.flag, false),
-});
-
-/** Asks for the verdicts on listed sessions, unless they are still those of ``version``; first sets the reviewer's name and whether the reader is blind, where they are not None. */
-export interface SessionReviewsParams {
-  readonly explorer: string;
-  readonly version: string;
-  readonly reviewer: string | null;
-  readonly blind: boolean | null;
-}
 
 /** One bar, for the lines ``first`` … ``last`` of the log.
 
@@ -477,32 +424,6 @@ export interface SavedFiltersParams {
   readonly to: string;
   readonly filter: SavedFilter | null;
 }
-
-/** The verdicts on listed sessions, and the queue: the ``keys`` of its sessions, of which ``done`` have a verdict of the reviewer. ``gone`` sessions of the queue are no longer there.
-
-``changed`` is False, and nothing but the ``version`` counts, where the page has this version already. */
-export interface SessionReviews {
-  readonly version: string;
-  readonly changed: boolean;
-  readonly reviewer: string;
-  readonly blind: boolean;
-  readonly verdicts: readonly SessionVerdicts[];
-  readonly keys: readonly number[];
-  readonly done: number;
-  readonly gone: number;
-  readonly agreements: readonly ReviewerAgreement[];
-}
-export const parseSessionReviews: parse.Parser<SessionReviews> = parse.record<SessionReviews>({
-  version: parse.text,
-  changed: parse.otherwise(parse.flag, true),
-  reviewer: parse.otherwise(parse.text, ''),
-  blind: parse.otherwise(parse.flag, false),
-  verdicts: parse.otherwise(parse.list(parseSessionVerdicts), []),
-  keys: parse.otherwise(parse.list(parse.number), []),
-  done: parse.otherwise(parse.number, 0),
-  gone: parse.otherwise(parse.number, 0),
-  agreements: parse.otherwise(parse.list(parseReviewerAgreement), []),
-});
 
 /** An overview: ``lanes`` rows of bars with ``names``. ``note`` says why there are none, or not all. */
 export interface TraceStrip {

@@ -1,8 +1,9 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { element, linkButton, setText } from '../shared/element.js';
+import type { SessionReview } from './explorer_context.js';
 import type { LineMoves } from './line_moves.js';
 import type { Params } from '../shared/channel.js';
-import type { TraceMark, TraceReview } from './model.js';
+import type { ReviewAgreement, TraceMark, TraceReview } from './model.js';
 import { failureMessage, type LogRequests } from './requests.js';
 import { RecordListView } from './review_records.js';
 
@@ -34,6 +35,8 @@ export interface ReviewEvents {
   version(): number;
   /** Returns the focus to the list. */
   leave(): void;
+  /** The review of several sessions to which this one belongs; null if it is reviewed alone. */
+  readonly several: SessionReview | null;
 }
 
 type Request = Omit<Params<'trace.review'>, 'explorer'>;
@@ -69,6 +72,8 @@ export class ReviewView {
   /** Milliseconds that the last answer took. */
   private took = 0;
   private disposed = false;
+  /** Settles when everything that was written is answered. */
+  private written: Promise<unknown> = Promise.resolve();
 
   constructor(
     private readonly trans: TranslationBundle,
@@ -77,7 +82,7 @@ export class ReviewView {
   ) {
     this.toggle = linkButton(trans.__('review'), () => this.show(this.node.hidden), trans.__('Verdicts, labels and notes on these steps'));
     this.toggle.setAttribute('aria-expanded', 'false');
-    this.nextButton = this.button(trans.__('Next unreviewed'), 'u', () => this.goToNext());
+    this.nextButton = this.button(trans.__('Next unreviewed'), 'u', () => void this.goToNext());
     this.noteRow = this.createNoteRow();
     this.records = new RecordListView(trans, {
       goToLine: line => events.goToLine(line),
@@ -153,10 +158,18 @@ export class ReviewView {
     void this.send('undo');
   }
 
-  goToNext(): void {
+  /** Goes to the next unreviewed step; among several sessions to the next one, once this one has a verdict or no such step. */
+  async goToNext(): Promise<void> {
+    const { several } = this.events;
     this.show(true);
-    const line = this.review?.following ?? null;
-    line === null || this.events.goToLine(line);
+    await this.written;
+    this.review || (await this.send('read'));
+    const { following = null, judged = false } = this.review ?? {};
+    if (several && this.review && (judged || following === null)) {
+      several.next();
+    } else {
+      following === null || this.events.goToLine(following);
+    }
   }
 
   dispose(): void {
@@ -180,7 +193,13 @@ export class ReviewView {
     }
   }
 
-  private async send(action: Request['action'], change: Change = {}): Promise<void> {
+  private send(action: Request['action'], change: Change = {}): Promise<void> {
+    const sent = this.ask(action, change);
+    this.written = action === 'read' ? this.written : Promise.all([this.written, sent]);
+    return sent;
+  }
+
+  private async ask(action: Request['action'], change: Change): Promise<void> {
     const current = this.events.target();
     const [order, seed] = [
       this.order.value as Request['order'],
@@ -215,6 +234,7 @@ export class ReviewView {
     }
     const { trans } = this;
     onlyRead || setText(this.message, review.message);
+    onlyRead || this.events.several?.changed();
     if (review.version !== this.events.version()) {
       return this.schedule(GROWTH_DELAY); // its lines are not yet those that the page shows
     }
@@ -229,16 +249,10 @@ export class ReviewView {
       this.counted,
       review.sessions ? trans.__('%1 of %2 sessions reviewed', done, total) : trans.__('%1 of %2 calls reviewed', done, total)
     );
-    this.nextButton.disabled = review.following === null;
+    this.nextButton.disabled = review.following === null && this.events.several === null;
     this.reviewer.placeholder = review.reviewer;
-    setText(
-      this.agreement,
-      review.agreements
-        .map(({ reviewer, items, kappa }) =>
-          trans.__('Agreement with %1: κ %2 on %3', reviewer, kappa === null ? '–' : kappa.toFixed(2), items)
-        )
-        .join(' · ')
-    );
+    const agreements = review.agreements.map(agreement => agreementText(agreement, trans)).join(' · ');
+    setText(this.agreement, review.hidden ? trans.__('blind: what others wrote is hidden until your verdict on the session') : agreements);
     this.records.update(review.labels, review.records, review.codes);
     const marks = JSON.stringify(review.marks);
     if (marks !== this.marks) {
@@ -290,6 +304,21 @@ export class ReviewView {
     const queue = element('div', 'nbtools-trace-review-bar', this.progress, this.counted, this.order, this.seed, this.nextButton);
     queue.append(this.reviewer, this.agreement, this.message);
     this.node.append(bar, this.noteRow, queue, this.records.node);
+    if (this.events.several) {
+      const verdicts = [
+        [trans.__('Pass'), 'P', 'pass'],
+        [trans.__('Fail'), 'F', 'fail'],
+        [trans.__('Defer'), 'D', 'defer']
+      ] as const;
+      const buttons = verdicts.map(([label, key, verdict]) => this.button(label, key, () => this.verdict(verdict, true)));
+      const group = element('span', 'nbtools-trace-chips', trans.__('The session:'), ...buttons);
+      group.setAttribute('role', 'group');
+      group.setAttribute('aria-label', trans.__('Verdict on the session'));
+      this.node.prepend(element('div', 'nbtools-trace-review-bar', group));
+      this.order.value = 'recorded';
+      this.reviewer.hidden = true; // one name for all sessions, which the list has
+      this.show(true);
+    }
   }
 
   private createNoteRow(): HTMLElement {
@@ -346,6 +375,14 @@ export class ReviewView {
     this.node.hidden = !visible;
     this.toggle.setAttribute('aria-expanded', String(visible));
   }
+}
+
+/** Describes the agreement with another reviewer, with the interval of κ. */
+export function agreementText({ reviewer, items, kappa, low, high }: ReviewAgreement, trans: TranslationBundle): string {
+  const value = kappa === null ? '–' : kappa.toFixed(2);
+  return low === null || high === null
+    ? trans.__('Agreement with %1: κ %2 on %3', reviewer, value, items)
+    : trans.__('Agreement with %1: κ %2 (%4 to %5) on %3', reviewer, value, items, low.toFixed(2), high.toFixed(2));
 }
 
 function marksByLine(marks: readonly TraceMark[]): Map<number, TraceMark[]> {

@@ -11,6 +11,8 @@ export interface ListState {
   readonly filter: ListFilter;
   /** What the search for the filter's text has found; null without a text. */
   readonly found: SessionsFound | null;
+  /** Whether there is a verdict, or a review of several sessions. */
+  readonly isReviewed: boolean;
 }
 
 /** The filter and order of a page: `sort` is the key of any column. */
@@ -20,7 +22,11 @@ export type ListFilter = Omit<SessionFilter, 'sort'> & {
   readonly repository?: string;
   /** Lists only these sessions; `label` says which they are. */
   readonly only?: { readonly label: string; readonly keys: ReadonlySet<number> } | null;
+  readonly review?: ReviewFilter;
 };
+
+/** Selects sessions by their verdicts; `queue` are those that are being reviewed. */
+export type ReviewFilter = '' | 'queue' | 'unreviewed' | 'disagree' | 'pass' | 'fail' | 'defer';
 
 /**
  * A column of the list of sessions.  To add one, add an entry to `COLUMNS`.
@@ -197,6 +203,20 @@ export const COLUMNS: readonly ColumnDefinition[] = [
     value: ({ cost }) => cost,
     text: ({ costText }) => costText,
     note: ({ costNote }) => costNote
+  },
+  {
+    key: 'verdict',
+    label: trans => trans.__('Verdict'),
+    isText: true,
+    width: '130px',
+    from: 0,
+    share: 5,
+    isShown: ({ isReviewed }) => isReviewed,
+    value: ({ verdict, others }) => verdict || others,
+    isAscending: true,
+    text: ({ verdict, others }) => [verdict, others].filter(Boolean).join(' '),
+    note: ({ others }) => others,
+    draw: drawVerdict
   }
 ];
 
@@ -234,6 +254,13 @@ function drawTitle(cell: HTMLElement, { title, running, problem }: SessionRow, t
   const text = element('bdi', '', title);
   text.title = title;
   cell.replaceChildren(...marks, text);
+}
+
+function drawVerdict(cell: HTMLElement, { verdict, others, disagree }: SessionRow): void {
+  const own = element('span', 'nbtools-trace-mark', verdict);
+  own.dataset['tone'] = verdict;
+  const rest = element('bdi', disagree ? 'nbtools-sessions-bad' : 'nbtools-sessions-others', others);
+  cell.replaceChildren(...(verdict ? [own, ' '] : []), rest);
 }
 
 function mark(className: string, text: string, label: string): HTMLElement {

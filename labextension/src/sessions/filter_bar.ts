@@ -1,13 +1,13 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { element, focusedIn, linkButton, setText } from '../shared/element.js';
-import type { ListFilter } from './columns.js';
+import type { ListFilter, ListState, ReviewFilter } from './columns.js';
 import { PeriodMenu } from './period.js';
 import type { ListedSessions, SessionChoice } from './listed.js';
 
 /** Milliseconds after the last key until the search starts. */
 const TYPING_DELAY = 120;
 
-/** The search field and the filters by agent, project and outcome. */
+/** The search field and the filters by agent, project, outcome and verdict. */
 export class SessionFilters {
   readonly node = element('div', 'nbtools-sessions-filters');
   readonly search = element('input', 'nbtools-trace-search');
@@ -17,6 +17,7 @@ export class SessionFilters {
   private readonly projects: HTMLSelectElement;
   private readonly outcomes: HTMLSelectElement;
   readonly period: PeriodMenu;
+  private readonly verdicts: HTMLSelectElement;
   private typingTimer = 0;
 
   constructor(
@@ -44,18 +45,30 @@ export class SessionFilters {
     this.only = linkButton('', () => this.change({ only: null }), trans.__('Lists the others, too'));
     this.only.hidden = true;
     this.period = new PeriodMenu(trans, change);
+    this.verdicts = this.menu(trans.__('Verdict'), review => ({ review: review as ReviewFilter }));
+    this.verdicts.append(
+      new Option(trans.__('any verdict'), ''),
+      new Option(trans.__('in this review'), 'queue'),
+      new Option(trans.__('unreviewed'), 'unreviewed'),
+      new Option(trans.__('disagree'), 'disagree'),
+      ...['pass', 'fail', 'defer'].map(verdict => new Option(verdict, verdict))
+    );
     this.count.setAttribute('role', 'status');
-    this.node.append(this.search, this.agents, this.projects, this.outcomes, this.period.node, this.only, this.count);
+    this.node.append(this.search, this.agents, this.projects, this.outcomes, this.verdicts, this.period.node, this.only, this.count);
   }
 
   /** Shows the choices of a list and the filter under which it was made. */
-  update({ agents, projects, repositories }: ListedSessions, filter: ListFilter, count: string): void {
+  update({ agents, projects, repositories }: ListedSessions, { filter, isReviewed }: ListState, count: string): void {
     setChoices(this.agents, this.trans.__('any agent'), agents, filter.agent);
     setChoices(this.projects, this.trans.__('any project'), withRepositories(projects, repositories), chosenProject(filter));
     this.drawOnly(filter);
     this.outcomes.value = filter.outcome;
     this.period.update(filter);
-    [this.agents, this.projects, this.outcomes].forEach(menu => menu.classList.toggle('nbtools-trace-chosen', menu.value !== ''));
+    this.verdicts.value = filter.review ?? '';
+    this.verdicts.hidden = !isReviewed && !filter.review;
+    [this.agents, this.projects, this.outcomes, this.verdicts].forEach(menu =>
+      menu.classList.toggle('nbtools-trace-chosen', menu.value !== '')
+    );
     setText(this.count, count);
   }
 

@@ -1,4 +1,4 @@
-import { COLUMNS, type ListState } from './columns.js';
+import { COLUMNS, type ListState, type ReviewFilter } from './columns.js';
 import type { SessionFilter } from './model.js';
 import type { SessionRow } from './session_rows.js';
 
@@ -31,6 +31,7 @@ export function listedSessions(sessions: Iterable<SessionRow>, state: ListState)
   const rows = [...sessions];
   const isInProject = projectTest(project, rows);
   const isOutcome = OUTCOMES[outcome];
+  const isReview = reviewTest(state.filter.review ?? '', rows);
   const listed: SessionRow[] = [];
   const agents = new Map<string, SessionChoice>();
   const projects = new Map<string, SessionChoice>();
@@ -41,7 +42,8 @@ export function listedSessions(sessions: Iterable<SessionRow>, state: ListState)
       (only !== null && !only.keys.has(row.key)) ||
       row.changed < since ||
       isLater(row, until) ||
-      !isOutcome(row)
+      !isOutcome(row) ||
+      !isReview(row)
     ) {
       continue;
     }
@@ -79,6 +81,24 @@ const OUTCOMES: Readonly<Record<SessionFilter['outcome'], (row: SessionRow) => b
   clean: ({ calls, failed }) => calls > 0 && failed === 0,
   changed: ({ edits }) => edits > 0
 };
+
+/** Selects by verdicts; while several sessions are being reviewed, only those are unreviewed. */
+function reviewTest(review: ReviewFilter, rows: readonly SessionRow[]): (row: SessionRow) => boolean {
+  switch (review) {
+    case '':
+      return () => true;
+    case 'queue':
+      return ({ queued }) => queued;
+    case 'disagree':
+      return ({ disagree }) => disagree;
+    case 'unreviewed': {
+      const hasQueue = rows.some(({ queued }) => queued);
+      return ({ verdict, queued }) => verdict === '' && (queued || !hasQueue);
+    }
+    default:
+      return ({ verdict }) => verdict === review;
+  }
+}
 
 /**
  * Returns whether a folder is that of a project, as the kernel decides: a path selects the folders in it, too, a name all folders

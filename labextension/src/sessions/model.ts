@@ -46,12 +46,43 @@ export interface LeftOutParams {
   readonly explorer: string;
 }
 
+/** Asks to open a session of the queue: the one with this ``id``, else the next unreviewed one after ``after``, or the first one if it is empty. */
+export interface NextReviewParams {
+  readonly explorer: string;
+  readonly id: string;
+  readonly after: string;
+}
+
 /** Asks to open one session, or to compare several. ``step`` is where a single one begins, as in ``LogParams``. */
 export interface OpenSessionsParams {
   readonly explorer: string;
   readonly ids: readonly string[];
   readonly step: string;
 }
+
+/** Makes these sessions the queue, in this order, or a ``sample`` of them; none ends the review. */
+export interface ReviewSessionsParams {
+  readonly explorer: string;
+  readonly ids: readonly string[];
+  readonly sample: number | null;
+  readonly seed: number;
+}
+
+/** The agreement of the reviewer with another one on ``items`` sessions of the queue: Cohen's κ, if it is defined, and the limits of its 95 % interval, if there is one. */
+export interface ReviewerAgreement {
+  readonly reviewer: string;
+  readonly items: number;
+  readonly kappa: number | null;
+  readonly low: number | null;
+  readonly high: number | null;
+}
+export const parseReviewerAgreement: parse.Parser<ReviewerAgreement> = parse.record<ReviewerAgreement>({
+  reviewer: parse.text,
+  items: parse.number,
+  kappa: parse.otherwise(parse.nullable(parse.number), null),
+  low: parse.otherwise(parse.nullable(parse.number), null),
+  high: parse.otherwise(parse.nullable(parse.number), null),
+});
 
 /** Asks which sessions contain a text: in titles, projects and prompts words that begin with those of ``text``, if ``titles`` are wanted, and in the contents steps with all its words.
 
@@ -85,6 +116,28 @@ export const parseSessionFilter: parse.Parser<SessionFilter> = parse.record<Sess
   since: parse.otherwise(parse.number, 0.0),
   until: parse.otherwise(parse.number, 0.0),
 });
+
+/** The verdicts on the session with this key: the reviewer's own one, if there is one, and those of others with their names, as far as they are not hidden. */
+export interface SessionVerdicts {
+  readonly key: number;
+  readonly mine: string;
+  readonly others: string;
+  readonly disagree: boolean;
+}
+export const parseSessionVerdicts: parse.Parser<SessionVerdicts> = parse.record<SessionVerdicts>({
+  key: parse.number,
+  mine: parse.otherwise(parse.text, ''),
+  others: parse.otherwise(parse.text, ''),
+  disagree: parse.otherwise(parse.flag, false),
+});
+
+/** Asks for the verdicts on listed sessions, unless they are still those of ``version``; first sets the reviewer's name and whether the reader is blind, where they are not None. */
+export interface SessionReviewsParams {
+  readonly explorer: string;
+  readonly version: string;
+  readonly reviewer: string | null;
+  readonly blind: boolean | null;
+}
 
 /** Asks for the sessions that have changed since ``version``, 0 for all of them, or for the ``latest`` ones only. With ``look``, the agents' folders are looked at again first. */
 export interface SessionRowsParams {
@@ -146,6 +199,32 @@ export const parseSessionsView: parse.Parser<SessionsView> = parse.record<Sessio
   explorer: parse.text,
   filter: parseSessionFilter,
   definitions: parse.otherwise(parse.list(parseDefinition), []),
+});
+
+/** The verdicts on listed sessions, and the queue: the ``keys`` of its sessions, of which ``done`` have a verdict of the reviewer. ``gone`` sessions of the queue are no longer there.
+
+``changed`` is False, and nothing but the ``version`` counts, where the page has this version already. */
+export interface SessionReviews {
+  readonly version: string;
+  readonly changed: boolean;
+  readonly reviewer: string;
+  readonly blind: boolean;
+  readonly verdicts: readonly SessionVerdicts[];
+  readonly keys: readonly number[];
+  readonly done: number;
+  readonly gone: number;
+  readonly agreements: readonly ReviewerAgreement[];
+}
+export const parseSessionReviews: parse.Parser<SessionReviews> = parse.record<SessionReviews>({
+  version: parse.text,
+  changed: parse.otherwise(parse.flag, true),
+  reviewer: parse.otherwise(parse.text, ''),
+  blind: parse.otherwise(parse.flag, false),
+  verdicts: parse.otherwise(parse.list(parseSessionVerdicts), []),
+  keys: parse.otherwise(parse.list(parse.number), []),
+  done: parse.otherwise(parse.number, 0),
+  gone: parse.otherwise(parse.number, 0),
+  agreements: parse.otherwise(parse.list(parseReviewerAgreement), []),
 });
 
 /** Sums by day, in the order of time, and by project, model and agent, the most expensive first. ``prices`` names the price lists; empty where none are installed. */

@@ -1,13 +1,14 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { ComparisonView } from '../comparison/model.js';
 import { ExplorerView } from '../explorer/explorer.js';
-import type { ExplorerContext } from '../explorer/explorer_context.js';
+import type { ExplorerContext, SessionReview } from '../explorer/explorer_context.js';
 import type { RowsReply } from '../explorer/loading.js';
 import { COMPARISON_METHODS, SESSION_METHODS, TRACE_METHODS, type OpenedLogs, type TraceView } from '../explorer/model.js';
 import { type Channel, Client, problemOf, RequestError, type Result } from '../shared/channel.js';
 import { deferredPage } from '../shared/deferred_page.js';
 import { element, linkButton } from '../shared/element.js';
 import { PageStack, type StackPage } from '../shared/stack.js';
+import type { ReviewOpening } from './context.js';
 import type { SessionsView } from './model.js';
 import { loadTotals } from './load_totals.js';
 import type { SessionRow } from './session_rows.js';
@@ -44,7 +45,7 @@ export interface ExplorerPage extends StackPage {
 export interface SessionActions {
   open?(session: SessionRow, text: string): void;
   compare?(sessions: readonly SessionRow[]): void;
-  /** The least number of sessions that can be compared. */
+  /** The least number of sessions that can be compared, if the person chooses some to compare with a log. */
   readonly least?: number;
 }
 
@@ -91,13 +92,15 @@ export class LogPages {
       open: open ?? (({ id }: SessionRow, text: string) => openIds([id], searchStep(text))),
       totals: (request: TotalsRequest) => this.totals(request),
       compare: compare ?? ((sessions: readonly SessionRow[]) => openIds(sessions.map(({ id }) => id))),
+      ...(least ? {} : { review: (opening: ReviewOpening) => void this.review(list, opening) }),
       least
     };
     const create = async () => {
       const { SessionsListView } = await loadSessions();
       return new SessionsListView(context, view, first);
     };
-    return deferredPage(trans, trans.__('All sessions'), create, links);
+    const list = deferredPage(trans, trans.__('All sessions'), create, links);
+    return list;
   }
 
   /** Opens the sums over sessions above their list. */
@@ -131,11 +134,17 @@ export class LogPages {
   }
 
   /** Creates the page of an explorer.  `rows` is the kernel's answer to the request for its first rows, if it was asked already. */
-  explorer(first: TraceView, options: PickerOptions = {}, rows: RowsReply | null = null): ExplorerPage {
+  explorer(
+    first: TraceView,
+    options: PickerOptions = {},
+    rows: RowsReply | null = null,
+    review: SessionReview | null = null,
+    links: readonly HTMLElement[] = []
+  ): ExplorerPage {
     const { context } = this;
     let { explorer } = first;
     const compare = () => this.pick(explorer, options);
-    const view = new ExplorerView({ ...context.explorer(), compare });
+    const view = new ExplorerView({ ...context.explorer(), compare, review, ...(review ? { onContinue: undefined } : {}) });
     view.update(first, rows);
     const update = (other: TraceView) => {
       const isSame = other.explorer === explorer;
@@ -143,7 +152,7 @@ export class LogPages {
       isSame ? view.update(other) : view.reopen(other);
     };
     const title = context.trans.__('Back to the log');
-    return { node: view.node, title, focus: () => view.focus(), dispose: () => view.dispose(), view, update };
+    return { node: view.node, title, links, focus: () => view.focus(), dispose: () => view.dispose(), view, update };
   }
 
   /** Opens what the kernel answers above the shown page, unless the person has gone back in the meantime. */
@@ -156,6 +165,29 @@ export class LogPages {
       }
       return comparison ? this.comparison(comparison) : this.sessions(sessions!);
     });
+  }
+
+  /** Opens a session of a review above the list, or in place of the one before it; shows the list if none is left. */
+  private async review(list: StackPage, { ask, line, opened, changed, next }: ReviewOpening): Promise<void> {
+    const { stack } = this;
+    const busy = this.message(this.context.trans.__('Opening…'), [line]);
+    stack.top === list ? stack.push(busy) : stack.replace(busy);
+    const log = await ask().catch((error: unknown) => this.problemOf(error));
+    if (stack.top !== busy) {
+      return; // the person has gone back
+    }
+    if (typeof log === 'string') {
+      stack.replace(this.message(log, [line]));
+      return;
+    }
+    opened(log);
+    if (log.view === null) {
+      stack.back(list);
+      return;
+    }
+    const page = this.explorer(log.view, {}, null, { changed, next: () => stack.top === page && next(log.session) }, [line]);
+    stack.replace(page);
+    page.focus();
   }
 
   /** Lets the person choose sessions to compare an explorer's log with. */

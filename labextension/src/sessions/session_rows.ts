@@ -1,6 +1,6 @@
 import { readColumns, type Columns } from '../shared/columns.js';
 import type { Buffers } from '../shared/methods.js';
-import type { SessionRows } from './model.js';
+import type { SessionReviews, SessionRows } from './model.js';
 
 /** A session.  Texts are as displayed, an empty one is not recorded or not known yet; NaN is a number that is not known. */
 export interface SessionRow {
@@ -42,7 +42,18 @@ export interface SessionRow {
   readonly unread: boolean;
   readonly doubt: string;
   readonly problem: string;
+  /** The reviewer's verdict, and those of others with their names. */
+  readonly verdict: string;
+  readonly others: string;
+  readonly disagree: boolean;
+  /** Whether it is one of those that are being reviewed. */
+  readonly queued: boolean;
 }
+
+/** What reviewers say about a session. */
+type Judgement = Pick<SessionRow, 'verdict' | 'others' | 'disagree' | 'queued'>;
+
+const UNJUDGED: Judgement = { verdict: '', others: '', disagree: false, queued: false };
 
 const RUNNING = 1;
 const UNREAD = 2;
@@ -51,6 +62,7 @@ const UNREAD = 2;
 export class SessionStore {
   readonly rows = new Map<number, SessionRow>();
   version = 0;
+  private readonly judgements = new Map<number, Judgement>();
 
   /** Takes over sessions that have changed; returns whether there are any, or null if the answer is damaged. */
   add({ block, gone, version, buffers }: SessionRows & Buffers): boolean | null {
@@ -60,11 +72,30 @@ export class SessionStore {
     }
     for (let i = 0; i < columns.count; i++) {
       const row = rowAt(columns, i);
-      this.rows.set(row.key, row);
+      this.rows.set(row.key, { ...row, ...this.judgements.get(row.key) });
     }
     gone.forEach(key => this.rows.delete(key));
     this.version = version;
     return columns.count > 0 || gone.length > 0;
+  }
+
+  /** Takes over the verdicts and the queue; returns whether they differ for a session. */
+  review({ verdicts, keys }: SessionReviews): boolean {
+    const queue = new Set(keys);
+    const judged = new Map(verdicts.map(({ key, mine, others, disagree }) => [key, { verdict: mine, others, disagree }]));
+    let isChanged = false;
+    this.judgements.clear();
+    for (const key of new Set([...judged.keys(), ...keys])) {
+      this.judgements.set(key, { ...UNJUDGED, ...judged.get(key), queued: queue.has(key) });
+    }
+    for (const [key, row] of this.rows) {
+      const now = this.judgements.get(key) ?? UNJUDGED;
+      if (row.verdict !== now.verdict || row.others !== now.others || row.disagree !== now.disagree || row.queued !== now.queued) {
+        this.rows.set(key, { ...row, ...now });
+        isChanged = true;
+      }
+    }
+    return isChanged;
   }
 }
 
@@ -104,7 +135,8 @@ function rowAt(columns: Columns, i: number): SessionRow {
     running: (flags & RUNNING) > 0,
     unread: (flags & UNREAD) > 0,
     doubt: word('doubt'),
-    problem: word('problem')
+    problem: word('problem'),
+    ...UNJUDGED
   };
 }
 

@@ -8,6 +8,7 @@ import { AddFolderForm } from './add_folder.js';
 import { type ListedSessions, listedSessions } from './listed.js';
 import { LeftOutView } from './left_out.js';
 import type { SessionRows, SessionsView } from './model.js';
+import { ReviewQueueView } from './review_queue.js';
 import { SessionRowView } from './row.js';
 import { type SessionRow, SessionStore } from './session_rows.js';
 import { SessionSearch } from './session_search.js';
@@ -31,6 +32,8 @@ export class SessionsListView {
   private readonly table: Table<SessionRowView>;
   private readonly foot = element('div', 'nbtools-sessions-foot');
   private readonly compareButton: HTMLButtonElement;
+  /** Null where the person chooses sessions for something else. */
+  private readonly queue: ReviewQueueView | null;
   private readonly status = element('span');
   private readonly leftOut: LeftOutView;
   private readonly clearButton: HTMLButtonElement;
@@ -49,6 +52,7 @@ export class SessionsListView {
   private readonly search: SessionSearch;
   /** Whether the first part of an answer is awaited. */
   private isSearching = false;
+  private isReviewed = false;
   private timer = 0;
   private disposed = false;
   private readonly keyListener = (event: KeyboardEvent) => this.onKey(event);
@@ -72,6 +76,7 @@ export class SessionsListView {
     this.compareButton = linkButton(trans.__('Compare'), () => this.openSelected());
     this.addFolderForm = new AddFolderForm(trans, folder => this.addFolder(folder));
     this.clearButton = linkButton(trans.__('clear'), () => this.clearSelection(), trans.__('Selects no session'));
+    this.queue = context.review ? this.createQueue() : null;
     this.table = new Table<SessionRowView>({
       role: 'grid',
       className: 'nbtools-sessions-table',
@@ -89,7 +94,15 @@ export class SessionsListView {
     this.message.setAttribute('role', 'status');
     this.node.setAttribute('aria-label', trans.__('Sessions on this machine'));
     this.foot.append(
-      element('span', 'nbtools-sessions-actions', this.compareButton, this.status, this.clearButton, this.leftOut.link),
+      element(
+        'span',
+        'nbtools-sessions-actions',
+        this.compareButton,
+        ...(this.queue ? [this.queue.button] : []),
+        this.status,
+        this.clearButton,
+        this.leftOut.link
+      ),
       this.addFolderForm.node,
       element('span', '', trans.__('Enter opens, Space selects, / searches'))
     );
@@ -102,6 +115,7 @@ export class SessionsListView {
     this.node.append(
       this.style,
       this.filters.node,
+      ...(this.queue ? [this.queue.node] : []),
       this.message,
       this.table.node,
       this.leftOut.node,
@@ -128,6 +142,25 @@ export class SessionsListView {
     this.table.activate(this.table.active);
   }
 
+  private createQueue(): ReviewQueueView {
+    const { store } = this;
+    return new ReviewQueueView(this.context, this.view.explorer, {
+      choice: () => {
+        const ids = (keys: Iterable<number>) => [...keys].flatMap(key => store.rows.get(key)?.id ?? []);
+        const { text, agent, project, outcome, since, until, repository, only, review } = this.filter;
+        const isFiltered = Boolean(text || agent || project || outcome || since || until || repository || only || review);
+        return { selected: ids(this.selected), listed: ids(this.listed.keys), isFiltered };
+      },
+      changed: reviews => {
+        this.isReviewed = reviews.keys.length > 0 || reviews.verdicts.length > 0;
+        store.review(reviews);
+        this.disposed || this.update();
+        this.table.redraw();
+      },
+      leave: () => this.focus()
+    });
+  }
+
   private createHead(): HTMLElement {
     const { trans } = this.context;
     const space = element('span', 'nbtools-sessions-box');
@@ -152,12 +185,18 @@ export class SessionsListView {
 
   /** What cells show now besides their sessions. */
   private get state(): ListState {
-    return { now: (Date.now() + this.clockOffset) / 1000, filter: this.filter, found: this.search.found };
+    return {
+      now: (Date.now() + this.clockOffset) / 1000,
+      filter: this.filter,
+      found: this.search.found,
+      isReviewed: this.isReviewed
+    };
   }
 
   private async begin(first: Result<'sessions.rows'> | null): Promise<void> {
     const isLatest = first ? this.take(first) : await this.load(true, false);
     isLatest && (await this.load(false, false));
+    await this.queue?.refresh();
     this.schedule();
   }
 
@@ -260,7 +299,7 @@ export class SessionsListView {
     table.node.hidden = total === 0;
     const sessions = trans._n('%1 session', '%1 sessions', store.rows.size);
     const count = total === store.rows.size ? sessions : trans.__('%1 of %2', total.toLocaleString(), sessions);
-    this.filters.update(listed, filter, this.facts ? count : '');
+    this.filters.update(listed, this.state, this.facts ? count : '');
     this.drawColumns();
     for (const [key, head] of this.heads) {
       const isSorted = key === filter.sort;
@@ -274,7 +313,11 @@ export class SessionsListView {
   private drawColumns(): void {
     const { state } = this;
     const isShown = ({ isShown }: ColumnDefinition) => isShown?.(state) ?? true;
-    const shown = COLUMNS.filter(isShown);
+    const optional = COLUMNS.filter(column => column.isShown && isShown(column));
+    const room = optional.reduce((sum, { width }) => sum + (parseFloat(width) || 0), 0); // others give way, so that titles do not
+    const shown = COLUMNS.filter(isShown).map(column =>
+      column.isShown || !column.from ? column : { ...column, from: column.from + room }
+    );
     const absent = COLUMNS.filter(column => !isShown(column));
     setText(this.style, columnStyle(this.scope, shown, absent));
     const hasExcerpts = state.found !== null;
@@ -396,6 +439,7 @@ export class SessionsListView {
     const isVisible = this.node.isConnected && this.node.offsetParent !== null && document.visibilityState === 'visible';
     if (isVisible && !this.isSearching) {
       await this.load(false, true);
+      await this.queue?.refresh();
     }
     this.schedule();
   }
@@ -427,10 +471,14 @@ export class SessionsListView {
     }
   }
 
-  /** Opens a session: at the first hit, if the text is in its contents. */
+  /** Opens a session, as part of the review if it is in one; else at the first hit, if the text is in its contents. */
   private open(session: SessionRow): void {
     const { found } = this.search;
-    this.context.open(session, found?.contents.has(session.key) ? found.text : '');
+    if (this.queue && session.queued) {
+      this.queue.open(session.id);
+    } else {
+      this.context.open(session, found?.contents.has(session.key) ? found.text : '');
+    }
   }
 
   private sessionAt(index: number | null): SessionRow | undefined {
@@ -446,6 +494,10 @@ export class SessionsListView {
     }
     const isInSearch = target === this.filters.search;
     event.stopImmediatePropagation(); // Jupyter has shortcuts of one letter
+    if (this.queue?.node.contains(target)) {
+      this.queue.onKey(event.key, target) && event.preventDefault();
+      return;
+    }
     const isInField = target.matches('input:not([type=checkbox])');
     const isHandled = isInSearch ? this.onSearchKey(event.key) : target === this.table.node && this.onRowKey(event.key);
     const isEscape = event.key === 'Escape' && this.addFolderForm.closeFrom(target);
@@ -468,6 +520,8 @@ export class SessionsListView {
       this.openSelected();
     } else if (key === ' ' && session) {
       this.toggle(session);
+    } else if (key === 'u' && this.queue?.isActive) {
+      this.queue.open();
     } else {
       return key === ' ' || this.table.onKey(key);
     }

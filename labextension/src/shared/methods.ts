@@ -3,10 +3,10 @@
 import type { AnswerMessage } from '../approval/model.js';
 import type { ActParams, CancelParams, NotebookAnswer, ShowParams } from '../cards/model.js';
 import type { BaselineParams, CompareWithParams, ComparedOutcomes, ComparedRows, ComparedRowsParams, ComparisonView, OpenRunParams, OutcomesParams } from '../comparison/model.js';
-import type { LogParams, NextReviewParams, OpenedLogs, ReviewSessionsParams, ReviewedLog, SavedFilters, SavedFiltersParams, SessionReviews, SessionReviewsParams, TraceCell, TraceChanges, TraceExcerpts, TraceExcerptsParams, TraceExplorerParams, TraceExport, TraceFacets, TraceFileParams, TraceFollowParams, TraceHits, TraceLineParams, TraceOpened, TraceRaw, TraceReview, TraceReviewParams, TraceRows, TraceRowsParams, TraceSearchParams, TraceShare, TraceShareParams, TraceStrip, TraceStripParams, TraceTokens, TraceUpdate, TraceUsage, TraceUsageParams, TraceVersionParams } from '../explorer/model.js';
+import type { LogParams, OpenedLogs, ReviewedLog, SavedFilters, SavedFiltersParams, TraceCell, TraceChanges, TraceExcerpts, TraceExcerptsParams, TraceExplorerParams, TraceExport, TraceFacets, TraceFileParams, TraceFollowParams, TraceHits, TraceLineParams, TraceOpened, TraceRaw, TraceReview, TraceReviewParams, TraceRows, TraceRowsParams, TraceSearchParams, TraceShare, TraceShareParams, TraceStrip, TraceStripParams, TraceTokens, TraceUpdate, TraceUsage, TraceUsageParams, TraceVersionParams } from '../explorer/model.js';
 import type { CheckParams, CheckedCall, FormParams, FormTools, RulesCell, RulesParams, ToolForm } from '../lab/model.js';
 import type { CallParams, ConfirmParams, GrantParams, ModeParams, SeenParams, ServerParams, StateOutcome, UndoParams } from '../panel/model.js';
-import type { AddFolderParams, AddedFolder, FoundSessions, LeftOutFiles, LeftOutParams, OpenSessionsParams, SearchSessionsParams, SessionRows, SessionRowsParams, SessionTotals, SessionTotalsParams } from '../sessions/model.js';
+import type { AddFolderParams, AddedFolder, FoundSessions, LeftOutFiles, LeftOutParams, NextReviewParams, OpenSessionsParams, ReviewSessionsParams, SearchSessionsParams, SessionReviews, SessionReviewsParams, SessionRows, SessionRowsParams, SessionTotals, SessionTotalsParams } from '../sessions/model.js';
 
 /** Name of the comm target. */
 export const CHANNEL_TARGET = 'nbtools';

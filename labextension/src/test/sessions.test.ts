@@ -26,7 +26,11 @@ function session(key: number, values: Partial<SessionRow>): SessionRow {
     costText: '',
     costNote: '',
     doubt: '',
-    problem: ''
+    problem: '',
+    verdict: '',
+    others: '',
+    disagree: false,
+    queued: false
   };
   return { key, changed: 1000 - key, running: false, unread: false, ...texts, ...others, ...UNKNOWN, ...values };
 }
@@ -40,7 +44,7 @@ const ROWS = [
 ];
 
 function stateOf(filter: Partial<ListFilter>, found: SessionsFound | null = null): ListState {
-  return { now: 2000, filter: { ...ALL, ...filter }, found };
+  return { now: 2000, filter: { ...ALL, ...filter }, found, isReviewed: true };
 }
 
 /** Returns what a search has found: sessions by their titles, and the number of hits in the contents of others. */
@@ -306,4 +310,29 @@ test('ages and counts are formatted as the kernel formats them', () => {
   ];
   ages.forEach(([seconds, text]) => assert.equal(ageOf(seconds), text));
   assert.deepEqual([countText(1839, '+'), countText(0), countText(NaN)], ['+1,839', '0', '']);
+});
+
+test('verdicts come with an answer of their own, and stay when a session changes', () => {
+  const store = new SessionStore();
+  ROWS.forEach(row => store.rows.set(row.key, row));
+  const reviews = { version: '1', changed: true, reviewer: 'ana', blind: false, done: 1, gone: 0, agreements: [] };
+  const verdicts = [
+    { key: 0, mine: 'pass', others: 'ben: fail', disagree: true },
+    { key: 1, mine: '', others: 'ben: pass', disagree: false },
+    { key: 99, mine: 'fail', others: '', disagree: false }
+  ];
+  assert.equal(store.review({ ...reviews, verdicts, keys: [0, 3] }), true);
+  assert.equal(store.review({ ...reviews, verdicts, keys: [0, 3] }), false);
+  const listed = (review: ListFilter['review'], sort = 'age') =>
+    listedSessions(store.rows.values(), stateOf({ review, sort, descending: false }))
+      .keys.slice()
+      .sort();
+  assert.deepEqual(listed('disagree'), [0]);
+  assert.deepEqual(listed('queue'), [0, 3]);
+  assert.deepEqual(listed('unreviewed'), [3]);
+  assert.deepEqual(listed('pass'), [0]);
+  assert.equal(store.rows.get(3)!.queued, true);
+  store.review({ ...reviews, verdicts: [], keys: [] });
+  assert.deepEqual(listed('unreviewed'), [0, 1, 2, 3, 4]);
+  assert.equal(store.rows.get(0)!.verdict, '');
 });

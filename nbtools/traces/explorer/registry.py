@@ -45,9 +45,13 @@ class ExplorerRegistry:
                 self._recent.popitem(last=False)
 
     def find(self, identity: object) -> object | None:
-        """Returns what has the methods of the explorer with an id; None if there is none any more."""
+        """Returns what has the methods of the explorer with an id; None if there is none any more.
+        What a page uses is kept alive, as a list from which others are opened one after the other.
+        """
         with self._lock:
             found = self._known.get(identity) if isinstance(identity, str) else None
+            if found is not None and found.id in self._recent:
+                self._recent.move_to_end(found.id)
         return getattr(found, "methods", found)
 
 

@@ -125,6 +125,13 @@ def test_the_next_session_of_a_queue_comes_after_the_one_that_is_open(listed: Se
     assert step(listed, after="unknown").session == chosen[0]
 
 
+def test_the_list_stays_while_many_sessions_are_opened_from_it(listed: SessionList) -> None:
+    begin(listed, ids(listed))
+    for number in range(30):
+        assert call(listed, "sessions.next", id=ids(listed)[number % 6])[0]["result"]["view"]
+    assert listed.id in EXPLORERS._recent
+
+
 def test_a_sample_takes_each_outcome_and_is_the_same_for_a_seed(listed: SessionList) -> None:
     first = begin(listed, ids(listed), sample=4, seed=3)
     assert (len(first.keys), begin(listed, ids(listed)[::-1], sample=4, seed=3).keys) == (4, first.keys)

@@ -1,0 +1,279 @@
+import type { TranslationBundle } from '@jupyterlab/translation';
+import type { ReviewedLog } from '../explorer/model.js';
+import { agreementText } from '../explorer/review.js';
+import type { Params } from '../shared/channel.js';
+import { element, focusedIn, linkButton, setText } from '../shared/element.js';
+import type { SessionsContext } from './context.js';
+import type { SessionReviews } from './model.js';
+
+const SAMPLE = 30;
+const MOST = 5000;
+
+/** The sessions of the list among which the person chooses those to review. */
+export interface ReviewChoice {
+  readonly selected: readonly string[];
+  readonly listed: readonly string[];
+  readonly isFiltered: boolean;
+}
+
+export interface ReviewQueueEvents {
+  choice(): ReviewChoice;
+  /** The verdicts or the queue have changed. */
+  changed(reviews: SessionReviews): void;
+  /** Returns the focus to the list. */
+  leave(): void;
+}
+
+/**
+ * The review of several sessions: a form that begins it, its head in the list, with progress and agreement, and a line above
+ * each session that is opened from it.
+ */
+export class ReviewQueueView {
+  readonly node = element('section', 'nbtools-sessions-review');
+  /** Opens the form. */
+  readonly button: HTMLButtonElement;
+  private readonly form = element('form', 'nbtools-sessions-review-row');
+  private readonly head = element('div', 'nbtools-sessions-review-row');
+  private readonly fields = element('div', 'nbtools-sessions-review-row');
+  private readonly scope = element('select', 'nbtools-trace-menu');
+  private readonly size = numberField(1, MOST, SAMPLE);
+  private readonly seed = numberField(0, 2 ** 31 - 1, 0);
+  private readonly sampleFields: HTMLElement;
+  private readonly progress = element('progress');
+  private readonly counted = element('span', 'nbtools-sessions-reviewed');
+  private readonly continueButton: HTMLButtonElement;
+  private readonly reviewer = element('input', 'nbtools-trace-reviewer');
+  private readonly blind = element('input');
+  private readonly message = element('span', 'nbtools-trace-quiet');
+  private readonly line = element('span', 'nbtools-sessions-review-line');
+  private readonly lineText = element('span');
+  private readonly note = element('span', 'nbtools-trace-quiet');
+  private reviews: SessionReviews | null = null;
+  private isReading = false;
+  /** The session that was opened last. */
+  private session = '';
+
+  constructor(
+    private readonly context: SessionsContext,
+    private readonly explorer: string,
+    private readonly events: ReviewQueueEvents
+  ) {
+    const { trans } = context;
+    this.button = linkButton(
+      trans.__('Review these'),
+      () => this.openForm(),
+      trans.__('Give verdicts on several sessions, one after the other')
+    );
+    this.continueButton = linkButton(trans.__('Continue'), () => this.open(), trans.__('Open the next session without a verdict of yours'));
+    this.sampleFields = element(
+      'span',
+      'nbtools-sessions-review-row',
+      labelled(trans.__('Sessions'), this.size),
+      labelled(trans.__('Seed'), this.seed)
+    );
+    this.build(trans);
+  }
+
+  get isActive(): boolean {
+    return (this.reviews?.keys.length ?? 0) > 0;
+  }
+
+  /** Asks for the verdicts and the queue, if they are not those that are shown, after changing a setting. */
+  async refresh(change: Partial<Pick<Params<'sessions.reviews'>, 'reviewer' | 'blind'>> = {}): Promise<void> {
+    const isChange = Object.keys(change).length > 0;
+    if (this.isReading && !isChange) {
+      return;
+    }
+    this.isReading = true;
+    const params = { explorer: this.explorer, version: this.reviews?.version ?? '', reviewer: null, blind: null, ...change };
+    await this.ask(async () => this.take(await this.context.client.request('sessions.reviews', params)));
+    this.isReading = false;
+  }
+
+  /** Opens a session of the queue, by default the next one without a verdict after another. */
+  open(id = '', after = ''): void {
+    const { context, explorer } = this;
+    focusedIn(this.node) && this.events.leave(); // what has the focus here may be hidden when the person comes back
+    context.review?.({
+      ask: () => context.client.request('sessions.next', { explorer, id, after }),
+      line: this.line,
+      opened: log => this.onOpened(log),
+      changed: () => void this.refresh(),
+      next: session => this.open('', session)
+    });
+  }
+
+  private onOpened({ session, view, skipped }: ReviewedLog): void {
+    const { trans } = this.context;
+    const [first = ''] = skipped;
+    this.session = session;
+    const left = trans._n('%1 session was skipped: %2', '%1 sessions were skipped: %2', skipped.length, skipped.length, first);
+    const none = trans.__('No session is left without a verdict of yours.');
+    setText(this.note, skipped.length ? left : '');
+    setText(this.message, [skipped.length ? left : '', view === null ? none : ''].filter(Boolean).join(' · '));
+    void this.refresh();
+  }
+
+  private build(trans: TranslationBundle): void {
+    const { form, head, fields, reviewer, blind } = this;
+    this.node.setAttribute('aria-label', trans.__('Review of several sessions'));
+    this.node.hidden = form.hidden = head.hidden = true;
+    this.progress.setAttribute('aria-label', trans.__('Reviewed'));
+    this.message.setAttribute('role', 'status');
+    this.line.setAttribute('role', 'status');
+    this.scope.setAttribute('aria-label', trans.__('Sessions to review'));
+    this.scope.addEventListener('change', () => this.drawForm());
+    this.seed.title = trans.__('The seed of the order: the same seed always gives the same order.');
+    this.sampleFields.title = trans.__('In turn from each agent and outcome, at random within these');
+    reviewer.maxLength = 200;
+    reviewer.addEventListener('change', () => void this.refresh({ reviewer: reviewer.value.trim() }));
+    blind.type = 'checkbox';
+    blind.addEventListener('change', () => void this.refresh({ blind: blind.checked }));
+    const start = element('button', 'nbtools-trace-chip', trans.__('Start'));
+    start.type = 'submit';
+    form.append(
+      this.scope,
+      this.sampleFields,
+      start,
+      linkButton(trans.__('cancel'), () => this.closeForm())
+    );
+    form.addEventListener('submit', event => {
+      event.preventDefault();
+      void this.start();
+    });
+    const blindLabel = element('label', '', blind, ' ', trans.__('blind'));
+    blindLabel.title = trans.__('Hides what others wrote about a session until you have given your verdict on it');
+    const reviewerLabel = labelled(trans.__('Reviewer'), reviewer);
+    reviewerLabel.title = trans.__('The name that your verdicts, labels and notes carry');
+    fields.append(reviewerLabel, blindLabel, this.message);
+    head.append(
+      this.progress,
+      this.counted,
+      this.continueButton,
+      linkButton(trans.__('end this review'), () => void this.begin([]))
+    );
+    const next = trans.__('Open the next session without a verdict of yours');
+    this.line.append(
+      this.lineText,
+      ' ',
+      linkButton(trans.__('next session'), () => this.open('', this.session), next),
+      ' ',
+      this.note
+    );
+    this.node.append(form, head, fields);
+  }
+
+  /** Handles a key in the form or the head; returns whether it did. */
+  onKey(key: string, target: Element): boolean {
+    if (key === 'Escape') {
+      this.closeForm();
+    } else if (key === 'Enter' && target === this.scope) {
+      void this.start();
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  /** Opens the form: the selected sessions are chosen at first, else those under the filter, else a sample. */
+  private openForm(): void {
+    const { trans } = this.context;
+    const { selected, listed, isFiltered } = this.events.choice();
+    this.scope.replaceChildren(
+      ...(selected.length ? [new Option(trans.__('%1 selected', selected.length.toLocaleString()), 'selected')] : []),
+      new Option(trans.__('all %1 that are listed', listed.length.toLocaleString()), 'listed'),
+      new Option(trans.__('a sample of those listed'), 'sample')
+    );
+    const fallback = isFiltered && listed.length <= MOST ? 'listed' : 'sample';
+    this.scope.value = selected.length ? 'selected' : fallback;
+    this.form.hidden = false;
+    this.drawForm();
+    this.drawHead();
+    this.scope.focus();
+  }
+
+  private drawForm(): void {
+    this.sampleFields.hidden = this.scope.value !== 'sample';
+  }
+
+  private closeForm(): void {
+    this.form.hidden = true;
+    this.drawHead();
+    this.events.leave();
+  }
+
+  private async start(): Promise<void> {
+    const { selected, listed } = this.events.choice();
+    const sample = this.scope.value === 'sample' ? valueOf(this.size, SAMPLE) : null;
+    (await this.begin(this.scope.value === 'selected' ? selected : listed, sample)) && this.open();
+  }
+
+  /** Makes sessions the queue, and returns whether that was possible. */
+  private async begin(ids: readonly string[], sample: number | null = null): Promise<boolean> {
+    const params = { explorer: this.explorer, ids, sample, seed: valueOf(this.seed, 0) };
+    return this.ask(async () => {
+      focusedIn(this.node) && this.events.leave();
+      this.form.hidden = true;
+      this.take(await this.context.client.request('sessions.review', params));
+    });
+  }
+
+  private async ask(request: () => Promise<void>): Promise<boolean> {
+    try {
+      await request();
+      return true;
+    } catch (error) {
+      setText(this.message, this.context.problemOf(error));
+      this.node.hidden = false;
+      return false;
+    }
+  }
+
+  private take(reviews: SessionReviews): void {
+    if (!reviews.changed) {
+      return;
+    }
+    this.reviews = reviews;
+    this.reviewer.placeholder = reviews.reviewer;
+    this.blind.checked = reviews.blind;
+    this.drawHead();
+    this.events.changed(reviews);
+  }
+
+  private drawHead(): void {
+    const { trans } = this.context;
+    const { reviews } = this;
+    const total = reviews?.keys.length ?? 0;
+    const done = reviews?.done ?? 0;
+    this.head.hidden = total === 0;
+    this.node.hidden = total === 0 && this.form.hidden;
+    this.continueButton.hidden = done >= total;
+    this.progress.max = Math.max(total, 1);
+    this.progress.value = done;
+    const parts = [
+      trans.__('%1 of %2 reviewed', done.toLocaleString(), total.toLocaleString()),
+      ...(reviews?.agreements ?? []).map(agreement => agreementText(agreement, trans)),
+      ...(reviews?.gone ? [trans._n('%1 is no longer there', '%1 are no longer there', reviews.gone)] : [])
+    ];
+    setText(this.counted, parts.join(' · '));
+    setText(this.lineText, parts.join(' · '));
+  }
+}
+
+function labelled(text: string, field: HTMLElement): HTMLElement {
+  return element('label', '', text, ' ', field);
+}
+
+function numberField(least: number, most: number, value: number): HTMLInputElement {
+  const field = element('input', 'nbtools-trace-seed');
+  field.type = 'number';
+  field.min = String(least);
+  field.max = String(most);
+  field.value = String(value);
+  return field;
+}
+
+function valueOf({ value, min, max }: HTMLInputElement, otherwise: number): number {
+  const number = Math.trunc(Number(value));
+  return value.trim() === '' || Number.isNaN(number) ? otherwise : Math.min(Math.max(number, Number(min)), Number(max));
+}
