@@ -208,7 +208,7 @@ async def test_a_second_reader(open_review):
             await review.trace.rows.nth(row).click()
             await review.keys.press(key)
             await expect(review.counted).to_have_text(f"{row} of 5 calls reviewed")
-    await expect(review.node).to_contain_text("Agreement with ana: κ 0.50 on 4")
+    await expect(review.node).to_contain_text("Agreement with ana: κ 0.50 (-0.23 to 1.00) on 4")
 
 
 async def test_notes_are_sorted_by_menu_and_by_drag(open_review):
