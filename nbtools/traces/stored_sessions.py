@@ -16,8 +16,9 @@ import sqlite3
 import stat
 import tempfile
 import time
+import weakref
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -32,9 +33,21 @@ from nbtools.traces.source import DECODE_ERRORS
 
 STORING_AGENT = "opencode"
 """The agent whose database is read."""
-_TABLES = {"session", "message", "part"}
+_TABLES = {
+    "session": ("id",),
+    "message": ("id", "session_id", "time_created", "data"),
+    "part": ("id", "message_id", "session_id", "time_updated", "data"),
+}
+"""The columns without which nothing is read."""
+_INFO = {"id": "id", "project_id": "projectID", "parent_id": "parentID", "slug": "slug"} | {
+    name: name for name in ("directory", "title", "version")
+}
+"""Columns of a session, and their names in an export."""
 _MAX_BYTES = 4 << 30
 _MAX_TEXT = 512 << 20
+"""Bytes that a query may return: a value that is a column's default takes no space in each row."""
+_LAST_TIME = 9 * 10**12
+"""The latest time, in milliseconds since the epoch, that is believed: 2255."""
 _MAX_SESSIONS = 100_000
 _SECONDS = 60.0
 """Seconds that a query may take: a database is data of others, and its schema may be made to be slow."""
@@ -80,7 +93,7 @@ class StoredPath(type(Path())):  # type: ignore[misc]
         try:
             return _snapshot(str(self.parent)).document(self.name)
         except (sqlite3.Error, TraceError) as error:
-            raise OSError(errno.EINVAL, str(error), str(self)) from error
+            raise OSError(errno.EINVAL, str(error).rstrip("."), str(self)) from error
 
 
 def stored_path(path: Path) -> Path:
@@ -106,11 +119,21 @@ class _Snapshot:
         self._connection = connection
         self._lock = RLock()
         self._documents: OrderedDict[str, bytes] = OrderedDict()
-        kinds = dict(self._rows("select name, type from sqlite_master"))
-        if any(kinds.get(name) != "table" for name in _TABLES):
-            raise TraceError("It has not the tables of opencode.")
+        weakref.finalize(self, connection.close)
+        self._columns = {name: self._columns_of(name) for name in _TABLES}
+        if any(not self._columns[name].issuperset(needed) for name, needed in _TABLES.items()):
+            raise TraceError("It does not have the tables of opencode.")
         self._changed: dict[str, int] = {}
         self.sessions = list(self._sessions())
+
+    def _columns_of(self, table: str) -> set[str]:
+        """Returns the columns of a table; none of a view, of a virtual table, and of a table with columns
+        that are computed, which may be as slow and as large as their author likes.
+        """
+        kinds = self._rows("select type from sqlite_master where name = ? and rootpage > 0", (table,))
+        columns = self._rows("select name, hidden from pragma_table_xinfo(?)", (table,))
+        is_plain = kinds == [("table",)] and not any(hidden for _, hidden in columns)
+        return {name for name, _ in columns} if is_plain else set()
 
     def changed(self, session: str) -> int:
         return self._changed.get(session, 0)
@@ -132,52 +155,60 @@ class _Snapshot:
                 "select session_id, sum(length(data)), max(time_updated) from part group by session_id"
             )
         }
-        for row in self._records("select * from session limit ?", (_MAX_SESSIONS,)):
-            name = string(row.get("id"))
+        for row in self._records("session", ("id", "time_updated"), "limit ?", _MAX_SESSIONS):
+            name = string(row["id"])
             size, changed = sums.get(name, (0, None))
-            times = [number for one in (changed, row.get("time_updated")) if (number := integer_of(one))]
+            times = [
+                integer_of(one) or 0
+                for one in (changed, row.get("time_updated"))
+                if 0 < (integer_of(one) or 0) < _LAST_TIME
+            ]
             self._changed[name] = max(times, default=0) * 1_000_000
             if name and "/" not in name:
                 yield StoredSession(name, integer_of(size) or 0, self._changed[name])
 
     def _export(self, session: str) -> bytes:
-        found = next(self._records("select * from session where id = ?", (session,)), None)
+        about = (*_INFO, "time_created", "time_updated")
+        found = next(self._records("session", about, "where id = ?", session), None)
         if found is None:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), session)
+        own = "where session_id = ? order by"
         parts: dict[Any, list[Any]] = {}
-        for row in self._records("select * from part where session_id = ? order by id", (session,)):
-            about = {"id": row["id"], "sessionID": session, "messageID": row["message_id"]}
-            parts.setdefault(row["message_id"], []).append(_data(row) | about)
+        for row in self._records("part", ("id", "message_id", "data"), f"{own} id", session):
+            ids = {"id": row["id"], "sessionID": session, "messageID": row["message_id"]}
+            parts.setdefault(row["message_id"], []).append(_data(row) | ids)
         messages = [
             {"info": _data(row) | {"id": row["id"], "sessionID": session}, "parts": parts.get(row["id"], [])}
-            for row in self._records(
-                "select * from message where session_id = ? order by time_created, id", (session,)
-            )
+            for row in self._records("message", ("id", "data"), f"{own} time_created, id", session)
         ]
         return msgspec.json.encode({"info": _info(found), "messages": messages})
 
-    def _records(self, query: str, values: tuple[Any, ...] = ()) -> Iterator[dict[str, Any]]:
-        with self._lock:
-            cursor = self._limited().execute(query, values)
-            names = [one[0] for one in cursor.description]
-            rows = cursor.fetchall()
-        yield from (dict(zip(names, map(_text, row), strict=True)) for row in rows)
+    def _records(self, table: str, wanted: Sequence[str], rest: str, value: Any) -> Iterator[dict[str, Any]]:
+        """Yields the rows of a table with those of the ``wanted`` columns that it has."""
+        names = [name for name in wanted if name in self._columns[table]]
+        query = f"select {', '.join(names)} from {table} {rest}"  # noqa: S608 - names of this module
+        yield from (dict(zip(names, row, strict=True)) for row in self._rows(query, (value,)))
 
-    def _rows(self, query: str) -> list[tuple[Any, ...]]:
+    def _rows(self, query: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+        """Returns the rows of a query. Raises ``OSError`` where they are too large."""
+        rows, size = list[tuple[Any, ...]](), 0
         with self._lock:
-            return [tuple(map(_text, row)) for row in self._limited().execute(query)]
+            for row in self._limited().execute(query, values):
+                size += sum(map(_size, row))
+                if size > _MAX_TEXT:
+                    raise OSError(errno.EFBIG, f"Its records are larger than {_MAX_TEXT >> 20} MB")
+                rows.append(tuple(map(_text, row)))
+        return rows
 
     def _limited(self) -> sqlite3.Connection:
         end = time.monotonic() + _SECONDS
-        self._connection.set_progress_handler(lambda: time.monotonic() > end, 100_000)
+        self._connection.set_progress_handler(lambda: time.monotonic() > end, 10_000)
         return self._connection
 
 
 def _info(row: dict[str, Any]) -> dict[str, Any]:
     """Returns the session as an export has it."""
-    names = {"id": "id", "project_id": "projectID", "parent_id": "parentID", "slug": "slug"}
-    names |= {"directory": "directory", "title": "title", "version": "version"}
-    info = {new: row[old] for old, new in names.items() if row.get(old) is not None}
+    info = {new: row[old] for old, new in _INFO.items() if row.get(old) is not None}
     return info | {"time": {"created": row.get("time_created"), "updated": row.get("time_updated")}}
 
 
@@ -194,31 +225,50 @@ def _text(value: Any) -> Any:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 
+def _size(value: Any) -> int:
+    return len(value) if isinstance(value, bytes) else 8
+
+
+class _Copy(NamedTuple):
+    """The last attempt to copy a database. What failed is tried again after a while, too."""
+
+    state: tuple[Any, ...]
+    snapshot: _Snapshot | None
+    problem: str = ""
+    until: float = 0.0
+
+
 class _Copies:
     """The snapshots of databases; one that has changed is copied again after a while."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[str, tuple[tuple[Any, ...], float, _Snapshot]] = OrderedDict()
+        self._known: OrderedDict[str, _Copy] = OrderedDict()
         self._lock = RLock()
 
     def of(self, database: str) -> _Snapshot:
         with self._lock:
-            known, now = self._known.get(database), time.monotonic()
-            state = _state(database)
-            if known is not None and (known[0] == state or now < known[1]):
-                return known[2]
-            try:
-                snapshot = _Snapshot(_copied(database))
-            except (OSError, sqlite3.Error):
-                if known is None:
-                    raise
-                snapshot = known[2]  # it was changed while it was copied, again and again
-            took = time.monotonic() - now
-            self._known[database] = (state, now + took + max(_PAUSE, _PAUSE_FACTOR * took), snapshot)
-            self._known.move_to_end(database)
-            if len(self._known) > _MAX_SNAPSHOTS:
-                self._known.popitem(last=False)
-            return snapshot
+            known, now, state = self._known.get(database), time.monotonic(), _state(database)
+            if known is None or (now >= known.until and (known.state != state or known.problem)):
+                known = self._new_copy(database, state, None if known is None else known.snapshot)
+                took = time.monotonic() - now
+                known = known._replace(until=now + took + max(_PAUSE, _PAUSE_FACTOR * took))
+                self._known[database] = known
+                self._known.move_to_end(database)
+                if len(self._known) > _MAX_SNAPSHOTS:
+                    self._known.popitem(last=False)
+            if known.snapshot is None:
+                raise TraceError(known.problem)
+            return known.snapshot
+
+    def _new_copy(self, database: str, state: tuple[Any, ...], last: _Snapshot | None) -> _Copy:
+        try:
+            return _Copy(state, _Snapshot(_copied(database)))
+        except TraceError as error:
+            return _Copy(state, None, str(error))
+        except (OSError, sqlite3.Error, MemoryError) as error:
+            if last is not None:  # it was changed while it was copied, again and again
+                return _Copy(state, last)
+            return _Copy(state, None, f"{database} cannot be read: {error or 'it is too large'}.")
 
 
 @lru_cache(maxsize=1)
@@ -250,9 +300,9 @@ def _copied(database: str) -> sqlite3.Connection:
         copy = os.path.join(folder, "copy.db")  # noqa: PTH118 - a name for SQLite
         for _ in range(3):  # until no file has changed meanwhile
             before = _state(database)
-            _copy(database, copy)
+            _copy_file(database, copy)
             with suppress(FileNotFoundError):
-                _copy(f"{database}-wal", f"{copy}-wal")
+                _copy_file(f"{database}-wal", f"{copy}-wal")
             if _state(database) == before:
                 break
         connection = sqlite3.connect(copy, isolation_level=None, check_same_thread=False)
@@ -269,7 +319,7 @@ def _copied(database: str) -> sqlite3.Connection:
     return connection
 
 
-def _copy(source: str, target: str) -> None:
+def _copy_file(source: str, target: str) -> None:
     descriptor = os.open(source, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
     with contextlib.closing(os.fdopen(descriptor, "rb")) as opened:
         if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):

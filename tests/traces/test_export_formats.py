@@ -134,3 +134,16 @@ def test_a_page_exports_without_the_secrets_that_it_lists(
     assert not any(planted.secret.encode() in file.read_bytes() for file in files)
     answer, _ = call(explorer, "trace.share", format="nothing")
     assert "no format of an export" in json.dumps(answer)
+
+
+@pytest.mark.parametrize("target", [".", ".."])
+def test_tables_for_a_folder_without_a_name_are_a_folder_in_it(
+    trace: Trace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str
+) -> None:
+    (tmp_path / "own").mkdir()
+    monkeypatch.chdir(tmp_path / "own")
+    for number in ("", "-1"):
+        written = trace.to_csv(target)
+        assert written.name.replace(number, "", 1) == default_name(trace, "csv")
+        assert written.resolve().parent == Path(target).resolve()
+        assert (written / "calls.csv").is_file()

@@ -15,7 +15,7 @@ from nbtools import traces
 from nbtools.core.errors import TraceError
 from nbtools.traces import stored_sessions as stored
 from nbtools.traces.session_index.left_out import left_out
-from nbtools.traces.session_index.listing import sessions
+from nbtools.traces.session_index.listing import SessionCatalog, SessionQuery, sessions
 from tests.traces.session_index.conftest import empty_home, home  # noqa: F401 - fixtures
 
 SCHEMA = """
@@ -160,6 +160,8 @@ HOSTILE = {
     "endless": "drop table part; create view part as with recursive r(n) as (select 1 union all select n + 1 from r) select n as id from r;",
     "other columns": "drop table message; create table message (x);",
     "no tables": "drop table part;",
+    "computed column": "alter table session add column x as (zeroblob(1 << 28));",
+    "virtual table": "drop table part; create virtual table part using fts5(id, message_id, session_id, time_updated, data);",
 }
 
 
@@ -225,3 +227,72 @@ def test_a_database_that_is_being_replaced_keeps_its_last_copy(
 
     monkeypatch.setattr(stored, "_copied", fail)
     assert len(stored.stored_sessions(database.path)) == 1
+
+
+def test_computed_columns_and_virtual_tables_are_no_tables_of_the_agent(database: Database) -> None:
+    database.session("ses_1", "Fix the price")
+    for name in ("computed column", "virtual table"):
+        database.connection.executescript(HOSTILE[name])
+        with pytest.raises(TraceError, match="does not have the tables of opencode"):
+            stored.stored_sessions(database.path)
+        database.connection.executescript("pragma foreign_keys = off; drop table session; drop table part;")
+        database.connection.executescript(SCHEMA.replace("create table", "create table if not exists"))
+
+
+def test_records_that_take_no_space_in_the_database_are_not_larger_than_the_memory(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database.session("ses_1", "Fix the price", calls=20)
+    database.connection.execute("drop table message")
+    database.connection.execute("create table message (id text, session_id text, time_created integer)")
+    database.connection.execute("insert into message select 'm' || rowid, session_id, 1 from part")
+    database.connection.execute(f"alter table message add column data text default '{'z' * 10_000}'")
+    monkeypatch.setattr(stored, "_MAX_TEXT", 100_000)
+    assert [one.id for one in stored.stored_sessions(database.path)] == ["ses_1"]
+    with pytest.raises(TraceError, match=r"Its records are larger than 0 MB\.$"):
+        traces.load(database.log("ses_1"))
+    (named,) = left_out()
+    assert "Its records are larger" in named.reason
+
+
+@pytest.mark.parametrize("time", [2**62, -(2**62), 9 * 10**15, 1e300, "soon", None])
+def test_a_session_with_an_impossible_time_is_listed(database: Database, time: Any) -> None:
+    database.session("ses_1", "Fix the price")
+    database.connection.execute("update part set time_updated = ?", (0 if time is None else time,))
+    database.connection.execute("update session set time_updated = ?", (0 if time is None else time,))
+    (listed,) = sessions(complete=True)
+    assert listed.changed == 0
+
+
+def test_sessions_in_a_database_that_another_list_does_not_look_at_stay_in_the_index(
+    database: Database, tmp_path: Path
+) -> None:
+    other = Database(tmp_path / "more")
+    other.session("ses_1", "Elsewhere")
+    other.session("ses_2", "Deleted")
+    catalog = SessionCatalog([tmp_path / "more"])
+    catalog.refresh()
+    sessions()
+    assert {one.title for one in catalog.page(SessionQuery())} == {"Elsewhere", "Deleted"}
+    other.connection.execute("delete from session where id = 'ses_2'")
+    catalog.refresh()
+    assert str(other.log("ses_2")) not in catalog.index.states()
+    other.connection.close()
+    other.path.unlink()
+    sessions()
+    assert str(other.log("ses_1")) not in catalog.index.states()
+    catalog.close()
+
+
+def test_a_database_that_cannot_be_read_is_not_copied_at_every_look(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database.connection.execute("drop table part")
+    monkeypatch.setattr(stored, "_PAUSE", 3_600.0)
+    copied = stored._copied
+    copies: list[str] = []
+    monkeypatch.setattr(stored, "_copied", lambda path: (copies.append(path), copied(path))[1])
+    for _ in range(3):
+        with pytest.raises(TraceError, match="does not have the tables of opencode"):
+            stored.stored_sessions(database.path)
+    assert len(copies) == 1

@@ -136,7 +136,7 @@ def write_export(trace: Trace, name: str, target: str | Path, options: ExportOpt
     one, and where the file cannot be written.
     """
     chosen, path = export_format(name), Path(target).expanduser()
-    is_folder = path.is_dir() and chosen.ending != ""
+    is_folder = path.is_dir() and (chosen.ending != "" or path.name in {"", ".."})  # no name to add 1 to
     if not is_folder:
         path = _free(path)
     elif name != "claude":  # which is named after the session in a folder, as Claude Code does

@@ -38,6 +38,8 @@ _LOGS_AT_ONCE = 40
 """Logs whose words are looked at before their texts are searched."""
 _MAX_WORDS = 8
 """Words of a term by which blocks are selected."""
+_MAX_TERMS = 4
+"""Terms, the longest ones, by which blocks are selected: each is looked for in the words of all blocks."""
 _MARGIN = 2_000
 """Bytes of text on each side of a hit: enough to recognise secrets in it before it is shortened."""
 
@@ -68,7 +70,11 @@ class ContentQuery:
         """Returns an SQL condition for each term, which selects blocks by their words, and its values."""
         conditions: list[str] = []
         values: dict[str, bytes] = {}
+        selective = sorted(self.terms, key=len, reverse=True)[:_MAX_TERMS]
         for number, term in enumerate(self.terms):
+            if term not in selective:
+                conditions.append("1")
+                continue
             words = sorted(set(words_of(term)), key=len, reverse=True)[:_MAX_WORDS]
             names = {f"word{number}_{at}": word for at, word in enumerate(words)}
             values |= names

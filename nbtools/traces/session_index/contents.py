@@ -218,8 +218,8 @@ class ContentStore:
         values = (json.dumps(list(numbers)),)
         where = "number IN (SELECT value FROM json_each(?))"
         ((missing, changed),) = self.index.read(
-            f"SELECT ifnull(sum(state IS NULL), 0), ifnull(sum(state <> {STATE}), 0)"  # noqa: S608 - constants
-            f" FROM logs LEFT JOIN contents USING (number) WHERE tries < {MAX_TRIES} AND {where}",
+            f"SELECT ifnull(sum(state IS NULL AND tries < {MAX_TRIES}), 0), ifnull(sum(state <> {STATE}), 0)"  # noqa: S608 - constants
+            f" FROM logs LEFT JOIN contents USING (number) WHERE {where}",
             values,
         )
         problems = self.index.read(

@@ -181,6 +181,14 @@ class SessionIndex:
             )
         )
 
+    def interrupt_figures(self, path: str) -> None:
+        """Notes that reading a log was ended from outside, which is not because of the log."""
+        self.write(
+            lambda connection: connection.execute(
+                "UPDATE logs SET tries = max(tries - 1, 0) WHERE number = ?", (number_of(path),)
+            )
+        )
+
     def outdated(self, limit: int = -1) -> list[tuple[str, str]]:
         """Returns path and state of logs whose figures are missing or outdated,
         those that changed last first.

@@ -262,11 +262,15 @@ class SessionCatalog:
         with self._lock:
             start = self._clock()
             where = places(self._folders)
-            stored, databases = stored_logs(where)
-            logs = find_logs(where) | stored
+            stored = stored_logs(where)
+            logs = find_logs(where) | stored.logs
             known = self.index.states()
             new = [log for path, log in logs.items() if not _is_current(log, known.get(path))]
-            gone = [path for path in known.keys() - logs.keys() if not os.path.lexists(path)]
+            gone = [
+                path
+                for path in known.keys() - logs.keys()
+                if not os.path.lexists(path) and stored.are_without(path)
+            ]
             new.sort(key=lambda log: (log.path in known, -log.mtime_ns))
             if gone:
                 self.index.put([], gone)
@@ -285,7 +289,7 @@ class SessionCatalog:
                 len(new) - read,
                 now,
                 now - start,
-                databases,
+                stored.unread,
             )
 
     def _heads(self, logs: Sequence[LogStat], end: float | None) -> Iterator[tuple[LogStat, LogHead]]:

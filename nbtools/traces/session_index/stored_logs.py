@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -27,23 +29,41 @@ class UnreadDatabase(Struct, frozen=True):
     reason: str
 
 
-def stored_logs(places: Iterable[Place]) -> tuple[dict[str, LogStat], tuple[UnreadDatabase, ...]]:
-    """Returns the sessions in databases as logs by path, and the databases of agents that are not read."""
+class StoredLogs(NamedTuple):
+    """The sessions in databases as logs by path, the databases that were read, and those of agents that are
+    not read.
+    """
+
+    logs: dict[str, LogStat]
+    read: frozenset[str]
+    unread: tuple[UnreadDatabase, ...]
+
+    def are_without(self, path: str) -> bool:
+        """Returns whether no database can have a log that was not found. One that was not read now, as its
+        folder was not looked at or it cannot be read, may still have it.
+        """
+        database = os.path.dirname(path)  # noqa: PTH120 - thousands of paths
+        return database in self.read or not os.path.isfile(database)  # noqa: PTH113 - as above
+
+
+def stored_logs(places: Iterable[Place]) -> StoredLogs:
+    """Looks for databases of agents."""
     logs: dict[str, LogStat] = {}
-    unread: list[UnreadDatabase] = []
+    read, unread = set[str](), list[UnreadDatabase]()
     found = {} if IN_BROWSER else find_logs(database_places(places))
     for log in list(found.values())[:_MAX_DATABASES]:
         name = _database_of(log.path, log.size, log.mtime_ns)
         if log.place.agent == STORING_AGENT or name.startswith(STORING_AGENT):
             try:
                 logs |= _sessions(log)
+                read.add(log.path)
             except TraceError as error:
                 unread.append(UnreadDatabase(log.path, log.place.agent, str(error)))
         elif name:
             unread.append(
                 UnreadDatabase(log.path, log.place.agent, f"It is a log of {name}, which is not read.")
             )
-    return logs, tuple(unread)
+    return StoredLogs(logs, frozenset(read), tuple(unread))
 
 
 def _sessions(log: LogStat) -> dict[str, LogStat]:

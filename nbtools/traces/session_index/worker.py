@@ -22,6 +22,8 @@ from nbtools.traces.session_index.index import SessionIndex, index_path
 
 _NICE = 10
 _BATCH = 50
+_SECONDS_TO_END = 0.5
+"""Seconds in which the process may note that the log it reads is not to blame."""
 _MAX_MEMORY = 4 << 30
 """Bytes of address space: a log that needs more gets no figures, and the machine keeps working."""
 
@@ -56,16 +58,18 @@ class BackgroundProcess:
         self._end = weakref.finalize(self, _kill, self._process)
 
     def stop(self) -> None:
-        """Kills the process, whose work must bear that, and waits for its end."""
+        """Ends the process, by force where it does not end at once, and waits for its end."""
         if self._end is not None:
             self._end()
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    process.kill()
-    process.wait()
     if process.stdin is not None:
         process.stdin.close()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(_SECONDS_TO_END)
+    process.kill()
+    process.wait()
 
 
 def work(index: SessionIndex, seconds: float | None = None, *, contents: bool = True) -> bool:
@@ -92,13 +96,24 @@ def work(index: SessionIndex, seconds: float | None = None, *, contents: bool = 
 
 def read_log(index: SessionIndex, path: str, state: str, *, contents: bool = True) -> None:
     """Reads a whole log, which is in ``state``, for its figures and its texts."""
-    index.begin_figures(path)
-    texts = LogTexts()
-    figures = read_figures(path, index.related(path), texts.rows_of if contents else LogFile.rows)
-    index.put_figures(path, state, figures, texts.seconds)
-    if contents:
+    reading.append(path)
+    try:
         index.begin_figures(path)
-        ContentStore(index).put(path, state, texts, figures.problem)
+        texts = LogTexts()
+        figures = read_figures(path, index.related(path), texts.rows_of if contents else LogFile.rows)
+        index.put_figures(path, state, figures, texts.seconds)
+        if contents:
+            index.begin_figures(path)
+            ContentStore(index).put(path, state, texts, figures.problem)
+    except KeyboardInterrupt:
+        index.interrupt_figures(path)
+        raise
+    finally:
+        reading.remove(path)
+
+
+reading: list[str] = []
+"""The log that is read now."""
 
 
 def main() -> None:
@@ -108,18 +123,21 @@ def main() -> None:
         import resource  # noqa: PLC0415 - not on every system
 
         resource.setrlimit(resource.RLIMIT_AS, (_MAX_MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
-    Thread(target=_end_with_stdin, daemon=True).start()
+    index = SessionIndex()
+    Thread(target=_end_with_stdin, args=(index,), daemon=True).start()
     lock = os.open(index_path().with_suffix(".worker"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         return
-    work(SessionIndex())
+    work(index)
 
 
-def _end_with_stdin() -> None:
+def _end_with_stdin(index: SessionIndex) -> None:
     try:
         sys.stdin.buffer.read()
+        for path in reading:
+            index.interrupt_figures(path)
     finally:
         os._exit(0)
 

@@ -20,6 +20,7 @@ from nbtools.core.errors import TraceError
 from nbtools.traces import load, search_sessions
 from nbtools.traces.session_index import content_search, contents, index, worker
 from nbtools.traces.session_index.content_search import ContentQuery, ContentSearch
+from nbtools.traces.session_index.contents import ContentStore
 from nbtools.traces.session_index.index import index_path, number_of
 from nbtools.traces.session_index.listing import SessionCatalog, SessionQuery
 from tests.traces.session_index.home import CLAUDE, LOGS, make_older
@@ -277,6 +278,59 @@ def test_a_log_that_ends_its_reader_is_given_up_and_named(home, catalog):
     assert catalog.read_now(contents=True)
     found = search_sessions("the")
     assert found.problems == {path: "it cannot be read"}
+
+
+def test_a_log_that_was_indexed_and_then_ends_its_reader_has_changed_since(indexed):
+    path = str(indexed.page(SessionQuery())[0].path)
+    indexed.index.write(lambda connection: connection.execute("UPDATE logs SET size = size + 1, tries = 3"))
+    store = ContentStore(indexed.index)
+    assert store.missing([number_of(path)]) == (0, 1, {})
+
+
+def test_a_log_whose_reading_is_interrupted_has_all_its_tries_again(home, catalog, monkeypatch):
+    catalog.refresh()
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(worker, "read_figures", interrupt)
+    for _ in range(4):
+        with pytest.raises(KeyboardInterrupt):
+            catalog.read_now(contents=True)
+    monkeypatch.undo()
+    assert catalog.index.read("SELECT max(tries) FROM logs") == [(0,)]
+    assert worker.reading == []
+
+
+def test_the_end_of_the_background_process_is_not_the_fault_of_the_log(home, catalog):
+    catalog.refresh()
+    code = (
+        "import sys, threading, nbtools.traces.session_index.worker as worker\n"
+        "def wait(*_):\n"
+        "    print('reading', flush=True)\n"
+        "    threading.Event().wait()\n"
+        "worker.read_figures = wait\n"
+        "worker.main()\n"
+    )
+    for _ in range(4):
+        process = subprocess.Popen(
+            [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        with process:
+            assert process.stdout.readline() == "reading\n"
+    assert catalog.index.read("SELECT max(tries) FROM logs") == [(0,)]
+
+
+def test_a_query_of_many_words_looks_for_few_of_them_in_the_words_of_all_blocks(indexed):
+    query = ContentQuery(" ".join(f"word{number}" for number in range(140)))
+    conditions, values = query.selection()
+    assert len(conditions) == len(query.terms) > 100
+    assert len(values) == 4
+    texts = {str(one.path): texts_of(one.path) for one in indexed.page(SessionQuery())}
+    for text in ("the a of in to e", "the a of in to e xyzzyplugh"):
+        assert search(indexed, text) == {
+            path: steps for path, one in texts.items() if (steps := grep(one, text))
+        }
 
 
 def test_answers_come_in_parts_the_latest_first(indexed):
