@@ -253,11 +253,15 @@ def _refuse_list_options(options: argparse.Namespace, found: object) -> None:
     """Raises ``TraceError`` for an option that needs a list of sessions, where a log is named."""
     if options.totals and (found is None or isinstance(found, str)):
         raise TraceError(f"--totals adds up sessions of the list, and {options.log[0]} is a log.")
+    stray = next((name for name in ("limit", "all") if getattr(options, name)), None)
+    if options.totals and stray is not None:
+        raise TraceError(f"--totals adds up all selected sessions: it takes no --{stray}.")
 
 
 def _refuse_log_options(options: argparse.Namespace) -> None:
     """Raises ``TraceError`` for an option that needs a log, where a list of sessions is selected."""
-    stray = next((name for name in ("notebook", "follow", "html", "export") if getattr(options, name)), None)
+    _refuse_comparison_options(options)
+    stray = next((name for name in _LOG_OPTIONS if getattr(options, name)), None)
     if stray is not None:
         raise TraceError(
             f"--{stray} takes a log: name its path, or latest, as in nbtools trace latest --{stray}"
@@ -265,8 +269,16 @@ def _refuse_log_options(options: argparse.Namespace) -> None:
         )
 
 
+def _refuse_comparison_options(options: argparse.Namespace) -> None:
+    """Raises ``TraceError`` for an option that needs several logs."""
+    stray = next((name for name in ("check", "baseline") if getattr(options, name)), None)
+    if stray is not None:
+        raise TraceError(f"--{stray} compares logs: name at least two.")
+
+
 def _print_log(log: str, options: argparse.Namespace) -> None:
     """Prints or writes what the options name.  Raises ``TraceError``."""
+    _refuse_comparison_options(options)
     stray = next(
         (name for name in ("json", "notebook", "follow", "html", "export") if getattr(options, name)), None
     )
@@ -320,6 +332,8 @@ _MCP_DESCRIPTION = (
     f"{_MCP[0].upper()}{_MCP[1:]}, the one in which %tools serve was last run for this workspace. Without an"
     " open notebook, the rules decide, and calls that need approval are denied."
 )
+_LOG_OPTIONS = ("notebook", "follow", "html", "export", "redact")
+"""Options that need a log."""
 _TRACE = "list the sessions of all coding agents on this machine, or print the steps of one"
 _SIMPLE_COMMANDS: tuple[tuple[str, Callable[[argparse.Namespace], int], str], ...] = (
     ("enable", _enable, "load nbtools in every kernel of this IPython profile"),

@@ -199,6 +199,11 @@ def test_trace_adds_up_sessions(nbtools, tmp_path, monkeypatch):
     assert sum(day["calls"] for day in days) == sum(one["calls"] for one in listed if one["agent"] == "codex")
     assert nbtools("trace", LOG, "--totals", "day", **home).returncode == 1
     assert nbtools("trace", "--totals", "hour", **home).returncode == 2
+    assert "no --limit" in nbtools("trace", "--totals", "day", "--limit", "2", **home).stderr
+    assert "no --all" in nbtools("trace", "--totals", "day", "--all", **home).stderr
+    assert "at least two" in nbtools("trace", "--check", "tests", **home).stderr
+    assert "at least two" in nbtools("trace", LOG, "--baseline", "A", **home).stderr
+    assert "takes a log" in nbtools("trace", "--redact", "words.txt", **home).stderr
 
 
 def test_trace_lists_the_sessions_of_this_machine(nbtools, tmp_path, monkeypatch):

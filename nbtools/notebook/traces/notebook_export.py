@@ -33,7 +33,7 @@ from nbtools.traces.export.removal import Patterns, Removal, RemovingRedactor, r
 from nbtools.traces.json_access import text_of
 from nbtools.traces.model import Call, Detail, Event, Session
 from nbtools.traces.reviews.records import Label
-from nbtools.traces.reviews.review import review
+from nbtools.traces.reviews.visible_labels import visible_labels
 from nbtools.traces.row_texts import texts_of_call
 from nbtools.traces.sharing.wire_texts import remove_from_card
 from nbtools.traces.trace import Trace
@@ -264,7 +264,7 @@ class LessonExporter(Exporter):
         self._checkpoints = 0
         self._notes = [
             one
-            for one in review(self._trace).labels
+            for one in visible_labels(self._trace)[0]
             if one.kind == "note" and one.placed and one.value.strip()
         ]
         yield markdown_cell(self._lesson_title(), "slide")

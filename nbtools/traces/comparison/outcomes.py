@@ -17,8 +17,8 @@ from nbtools.traces.comparison.file_contents import FileContent, file_content
 from nbtools.traces.comparison.run import Run, main_sessions
 from nbtools.traces.model import PREVIEW, Call, Event
 from nbtools.traces.reviews.commands import LOOKUPS, commands_of, is_test_command
-from nbtools.traces.reviews.review import review
 from nbtools.traces.reviews.statistics import Rate, rate_of
+from nbtools.traces.reviews.visible_labels import visible_labels
 from nbtools.traces.row_texts import text_of_event
 from nbtools.traces.trace import Trace
 
@@ -212,14 +212,14 @@ def _answer(trace: Trace, check: Check) -> Outcome:
 def _label(trace: Trace, check: Check) -> Outcome:
     found = [
         label
-        for label in review(trace).labels
+        for label in visible_labels(trace)[0]
         if label.kind in {"label", "code"} and label.value == check.text and label.placed
     ]
     if found:
         return Outcome("passed", f"at step {found[0].step}" if found[0].step else "the session")
     if any(
         label.kind == "verdict" and label.whole_session and label.value != "defer"
-        for label in review(trace).labels
+        for label in visible_labels(trace)[0]
     ):
         return Outcome("failed", "reviewed without it")
     return Outcome("unknown", "not reviewed")
@@ -229,7 +229,7 @@ def _verdict(trace: Trace, _: Check) -> Outcome:
     main = {one.id for one in main_sessions(trace)}
     given = [
         one
-        for one in review(trace).labels
+        for one in visible_labels(trace)[0]
         if one.kind == "verdict" and one.whole_session and one.session in main
     ]
     if not given:

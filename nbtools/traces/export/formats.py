@@ -15,7 +15,7 @@ from nbtools.traces.export.claude_code import write_claude_code
 from nbtools.traces.export.removal import Patterns
 from nbtools.traces.export.tables import write_csv, write_parquet
 from nbtools.traces.reviews.exchange import write_scout_csv
-from nbtools.traces.reviews.review import review
+from nbtools.traces.reviews.visible_labels import visible_labels
 from nbtools.traces.trace import Trace
 
 FormatName: TypeAlias = Literal["atif", "claude", "scout", "csv", "parquet"]
@@ -60,7 +60,7 @@ def _claude(trace: Trace, path: Path, options: ExportOptions) -> Path:
 
 
 def _scout(trace: Trace, path: Path, _: ExportOptions) -> Path:
-    if not any(label.kind in {"label", "code"} for label in review(trace).labels):
+    if not any(label.kind in {"label", "code"} for label in visible_labels(trace)[0]):
         raise TraceError("The session has no labels to export. Apply some in the review first.")
     return write_scout_csv(trace, path)
 

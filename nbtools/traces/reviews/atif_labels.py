@@ -21,6 +21,7 @@ from nbtools.traces.reviews.anchors import Step
 from nbtools.traces.reviews.exchange import Imported, is_valid
 from nbtools.traces.reviews.records import Label, Record, ReviewRow
 from nbtools.traces.reviews.review import new_record, review
+from nbtools.traces.reviews.visible_labels import visible_labels
 from nbtools.traces.source import DECODE_ERRORS
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def labels_by_row(trace: TraceRows, is_exported: Callable[[Step], bool]) -> Expo
     """
     starts: dict[int, list[LabelExtra]] = defaultdict(list)
     ends: dict[int, list[LabelEnd]] = defaultdict(list)
-    for label in review(trace).labels:
+    for label in visible_labels(trace)[0]:
         first, last = _exported(trace, label, is_exported)
         if first is not None and label.kind != "withdrawn":
             extra = LabelExtra(

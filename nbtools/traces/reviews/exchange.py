@@ -23,6 +23,7 @@ from nbtools.core.secret_variables import secret_variables
 from nbtools.traces.model import Call, Session
 from nbtools.traces.reviews.records import Label, Record, ReviewRow
 from nbtools.traces.reviews.review import new_record, review
+from nbtools.traces.reviews.visible_labels import visible_labels
 from nbtools.traces.source import DECODE_ERRORS
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def write_scout_csv(
     """
     labels = [
         label
-        for label in review(trace).labels
+        for label in visible_labels(trace)[0]
         if label.placed and (not reviewer or label.reviewer == reviewer)
     ]
     rows = _label_rows(trace, labels) if what == "labels" else _verdict_rows(labels)

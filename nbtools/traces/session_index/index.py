@@ -302,14 +302,15 @@ def _inode(path: Path) -> int:
 def _cost_values(usage: LogUsage, recorded: float | None) -> dict[str, Any]:
     """Returns the columns of a log's cost: by price lists, or, where no model has a price, as recorded."""
     costs = log_cost(usage)
-    priced = [cost for cost in costs.by_group if cost is not None]
+    by_group = costs.by_group or (None,) * len(usage.groups)
+    priced = [cost for cost in by_group if cost is not None]
     missing = (
-        group.requests or 1 for group, cost in zip(usage.groups, costs.by_group, strict=False) if cost is None
+        group.requests or 1 for group, cost in zip(usage.groups, by_group, strict=True) if cost is None
     )
     return {
         "cost": sum(priced) if priced else recorded,
         "group_costs": json.dumps(costs.by_group) if priced else "",
-        "unpriced": sum(missing) if priced else 0,
+        "unpriced": sum(missing) if priced or recorded is None else 0,
         "prices": costs.prices,
     }
 

@@ -24,10 +24,11 @@ def since_time(text: float | str | datetime | None, now: float | None = None) ->
         return 0.0
     if isinstance(text, int | float):
         return float(text)
-    if isinstance(text, datetime):
-        return text.timestamp()
-    moment, word = time.time() if now is None else now, text.strip().lower()
+    moment = time.time() if now is None else now
     try:
+        if isinstance(text, datetime):
+            return text.timestamp()
+        word = text.strip().lower()
         local = datetime.fromtimestamp(moment)  # noqa: DTZ006 - days are those of the person
         today = local.replace(hour=0, minute=0, second=0, microsecond=0)
         if word in {"today", "yesterday"}:

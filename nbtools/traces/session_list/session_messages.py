@@ -16,6 +16,8 @@ from nbtools.cards.card_model import Wire
 from nbtools.traces.columns import ColumnBlock
 
 SESSIONS_MIME = "application/vnd.nbtools.sessions.v1+json"
+MAX_TEXT = 1_000
+"""Characters of a text that sessions are searched for."""
 SessionId: TypeAlias = Annotated[str, Field(max_length=40)]
 
 
@@ -24,7 +26,7 @@ class SessionFilter(Wire):
     change and ``until`` the latest beginning, in seconds since the epoch; 0 for any.
     """
 
-    text: str = Field("", max_length=1_000)
+    text: str = Field("", max_length=MAX_TEXT)
     agent: str = Field("", max_length=300)
     project: str = Field("", max_length=5_000)
     outcome: Literal["", "running", "failed", "clean", "changed"] = ""
@@ -121,7 +123,7 @@ class SearchSessionsParams(Wire):
     """
 
     explorer: str
-    text: str = Field(max_length=1_000)
+    text: str = Field(max_length=MAX_TEXT)
     search: int = 0
     known: int = 0
     titles: bool = True

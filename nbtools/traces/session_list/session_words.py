@@ -19,7 +19,7 @@ from nbtools.traces.session_index.listing import SessionCatalog, SessionQuery
 from nbtools.traces.session_index.places import agent_named, agent_words, agents, known_agent
 from nbtools.traces.session_index.times import since_time
 from nbtools.traces.session_list.match_text import matches_text
-from nbtools.traces.session_list.session_messages import SessionFilter
+from nbtools.traces.session_list.session_messages import MAX_TEXT, SessionFilter
 from nbtools.traces.session_list.session_text import left_out_text, sessions_text
 from nbtools.traces.session_list.view import SessionList, query_of, session_catalog
 
@@ -52,6 +52,8 @@ def selected(
 
 
 def _filter(agent: str = "", since: str = "", text: str = "") -> SessionFilter:
+    if len(text) > MAX_TEXT:
+        raise TraceError(f"--search takes at most {MAX_TEXT:,} characters, and these are {len(text):,}.")
     return SessionFilter(agent=known_agent(agent) if agent else "", since=since_time(since), text=text)
 
 
@@ -79,14 +81,16 @@ def _named(words: Sequence[str], chosen: SessionFilter) -> SessionFilter | None:
         elif not project:
             if path_exists(word) or "/" in word or "\\" in word:
                 return None
-            raise _unknown(word, catalog)
+            raise _one_too_many(word) if agent_named(word) else _unknown(word, catalog)
         elif chosen.project:
-            raise TraceError(
-                f"{word!r} is one name too many: name an agent ({', '.join(agents())}) and a project."
-            )
+            raise _one_too_many(word)
         else:
             chosen = chosen.model_copy(update={"project": project})
     return chosen
+
+
+def _one_too_many(word: str) -> TraceError:
+    return TraceError(f"{word!r} is one name too many: name an agent ({', '.join(agents())}) and a project.")
 
 
 def _project(word: str, catalog: SessionCatalog) -> str:

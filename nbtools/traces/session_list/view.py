@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from heapq import nlargest
@@ -58,7 +59,7 @@ from nbtools.traces.session_list.session_text import (
     total_row,
 )
 from nbtools.traces.usage.cost import prices_name
-from nbtools.traces.usage.totals import TOTALS_BY, SessionUsage, Total, TotalsBy, add_up
+from nbtools.traces.usage.totals import TOTALS_BY, add_up
 
 if TYPE_CHECKING:
     from nbtools.traces.trace import Trace
@@ -142,17 +143,18 @@ class SessionList:
         """Returns the sums over sessions that the page has."""
         ids = self._changes.ids(params.keys)
         usage = usage_of(self._catalog.index, ids)
+        used: dict[str, list[str]] = defaultdict(list)  # which no field of a row tells
+        for one in usage:
+            for model in one.models:
+                used[model].append(session_id(one.number))
         found: dict[str, tuple[SessionTotal, ...]] = {}
         for by in TOTALS_BY:
             totals = add_up(usage, by, params.since, params.until)
-            found[by] = tuple(total_row(one, by, self._keys_of(usage, one, by)) for one in totals)
+            found[by] = tuple(
+                total_row(one, by, self._changes.keys(used.get(one.name, ()) if by == "model" else ()))
+                for one in totals
+            )
         return SessionTotals(**found, prices=prices_name())
-
-    def _keys_of(self, usage: Sequence[SessionUsage], total: Total, by: TotalsBy) -> tuple[int, ...]:
-        """Returns the keys of the sessions that used a model, which no field of a row tells."""
-        if by != "model":
-            return ()
-        return self._changes.keys([session_id(one.number) for one in usage if total.name in one.models])
 
     @method("sessions.add_folder")
     def add_folder(self, params: AddFolderParams) -> AddedFolder:

@@ -13,6 +13,7 @@ from nbtools.traces.explorer.reviewing.reviewer import UNREVIEWED, ReviewFacet
 from nbtools.traces.model import Session
 from nbtools.traces.reviews.records import Label
 from nbtools.traces.reviews.review import review
+from nbtools.traces.reviews.visible_labels import visible_labels
 from nbtools.traces.trace import Trace
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class Notes:
 
     def __init__(self, trace: Trace, explorer: Explorer) -> None:
         explorer.add_facet(lambda one: ReviewFacet(one.reviewer))
-        self._codes = {label.about: label.value for label in review(trace).labels if label.kind == "code"}
+        self._codes = {label.about: label.value for label in visible_labels(trace)[0] if label.kind == "code"}
         self._by_line: dict[int, list[Label]] = defaultdict(list)
         starts: dict[str, int] = {}
         for line, row in enumerate(explorer.lines.rows):
@@ -63,8 +64,8 @@ class Notes:
 
 
 def shared_labels(trace: Trace) -> list[Label]:
-    """Returns the notes, labels and verdicts whose place was found."""
-    return [label for label in review(trace).labels if label.kind in _NAMES and label.placed]
+    """Returns the notes, labels and verdicts that the reader sees and whose place was found."""
+    return [label for label in visible_labels(trace)[0] if label.kind in _NAMES and label.placed]
 
 
 def without_unreviewed(facets: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -58,13 +58,13 @@ class _Sum:
         self.calls = self.failed = self.requests = self.input = self.output = self.unpriced = 0
         self.costs: list[float] = []
 
-    def add_group(self, group: UsageGroup, cost: float | None) -> None:
+    def add_group(self, group: UsageGroup, cost: float | None, *, is_priced: bool) -> None:
         self.requests += group.requests
         self.input += group.input
         self.output += group.output
         if cost is not None:
             self.costs.append(cost)
-        else:
+        elif is_priced:
             self.unpriced += group.requests or 1
 
     def total(self, name: str, by: TotalsBy) -> Total:
@@ -113,7 +113,7 @@ def _add(session: SessionUsage, by: TotalsBy, since: float, until: float, sums: 
     is_recorded = not any(cost is not None for cost in costs) and session.recorded_cost is not None
     for group, cost in zip(groups, costs if len(costs) == len(groups) else [None] * len(groups), strict=True):
         if (found := sum_of(group.half_hour, group.model)) is not None:
-            found.add_group(group, 0.0 if is_recorded else cost)
+            found.add_group(group, cost, is_priced=not is_recorded)
     for one in session.usage.calls:
         if by != "model" and (found := sum_of(one.half_hour)) is not None:
             found.calls += one.calls

@@ -10,16 +10,20 @@ import pytest
 
 from nbtools.core.errors import TraceError
 from nbtools.traces import load, load_many
+from nbtools.traces.comparison.comparison import compare
+from nbtools.traces.comparison.outcomes import Outcome
 from nbtools.traces.explorer.explorer import Explorer
 from nbtools.traces.explorer.reviewing.review_messages import TraceReview, TraceReviewParams
 from nbtools.traces.explorer.saved_filters import SavedFilter
 from nbtools.traces.model import Session
-from nbtools.traces.reviews.review import review
+from nbtools.traces.reviews.review import Review, review
 from nbtools.traces.reviews.review_settings import change_review_settings
+from nbtools.traces.sharing.page import ShareOptions, shared_page
 from tests.traces.explorer.asking import answered
 from tests.traces.explorer.asking import ask as ask_page
 from tests.traces.explorer.samples import LOGS, sample
 from tests.traces.reviews.logs import Log, session
+from tests.traces.sharing.test_page import everything_in
 
 
 @pytest.fixture(autouse=True)
@@ -128,6 +132,45 @@ def test_a_blind_reader_of_several_sessions_sees_those_that_are_judged(tmp_path:
     )
     both = ask(explorer, "verdict", roots[1], value="pass")
     assert (both.records, both.hidden, both.judged) == (4, False, True)
+
+
+def test_a_blind_reader_shares_compares_and_filters_nothing_of_others(
+    explorer: Explorer, tmp_path: Path
+) -> None:
+    trace = explorer.trace
+    review(trace).note(2, "Why?")
+    review(trace).label(2, "loop")
+    review(trace).verdict(None, "fail")
+    change_review_settings(reviewer="ben", blind=True)
+    options = ShareOptions(notes=True)
+    assert ask_page(explorer, "share", notes=True).notes == 0
+    assert "Why?" not in everything_in(shared_page(trace, options)[0])
+    assert "Why?" not in trace.to_atif(tmp_path / "a.json", labels=True).read_text()
+    with pytest.raises(TraceError, match="no labels to export"):
+        trace.to_scout(tmp_path / "a.csv")
+    other = load(session(commands=["ls"]).write(tmp_path / "other.jsonl"))
+    assert (
+        compare(trace, other).outcomes("verdict", "label loop").cells[0]
+        == (Outcome("unknown", "not reviewed"),) * 2
+    )
+    assert explorer.rows_under(SavedFilter(name="a", chips=("review:loop",))) == []
+    Review(trace, reviewer="ben").verdict(None, "pass")
+    assert ask_page(explorer, "share", notes=True).notes == 4
+    assert "Why?" in everything_in(shared_page(trace, options)[0])
+
+
+def test_after_the_verdict_on_a_session_a_blind_reader_sees_marks_on_its_sub_agents() -> None:
+    explorer = Explorer(
+        load(sample("claude-code/subagent-layout/0a1b2c3d-4e5f-4061-8071-2a3b4c5d6e7f.jsonl"))
+    )
+    child = next(one for one in explorer.trace.sessions if one.parent)
+    review(explorer.trace).verdict(child, "fail")
+    change_review_settings(reviewer="ben", blind=True)
+    Review(explorer.trace, reviewer="ben").verdict(child, "pass")
+    assert ask(explorer, "read").hidden
+    ask(explorer, "undo")
+    read = ask(explorer, "verdict", value="pass")
+    assert ([one.value for one in read.labels], read.hidden) == (["fail", "pass"], False)
 
 
 def chips(explorer: Explorer) -> dict[str, Sequence[int]]:

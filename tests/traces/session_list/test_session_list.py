@@ -243,6 +243,7 @@ def test_listed_sessions_are_added_up_by_day_project_model_and_agent(listed):
     for table in ("day", "project", "model", "agent"):
         assert sum(one["tokens"] for one in totals[table]) == tokens
         assert sum(one["cost"] or 0 for one in totals[table]) == pytest.approx(cost)
+        assert sum(one["unpriced"] for one in totals[table]) == sum(one.unpriced for one in listed.sessions)
     assert {one["name"]: one["sessions"] for one in totals["agent"]} == BY_AGENT
     opus = next(one for one in totals["model"] if one["name"] == "claude-opus-4-6")
     assert set(opus["keys"]) <= set(keys)

@@ -157,7 +157,14 @@ def test_times_are_read_as_people_type_them(text, expected):
     assert since_time(text, NOW) == (expected if isinstance(expected, float) else expected.timestamp())
 
 
-@pytest.mark.parametrize("text", ["soon", "7x", "2026-13-01", "d", "-7d"])
+def test_a_second_agent_and_a_text_that_is_too_long_are_errors_that_say_so(projects):
+    with pytest.raises(TraceError, match="'codex' is one name too many"):
+        selected(["claude", "codex"])
+    with pytest.raises(TraceError, match="at most 1,000 characters, and these are 1,001"):
+        selected([], text="q" * 1_001)
+
+
+@pytest.mark.parametrize("text", ["soon", "7x", "2026-13-01", "d", "-7d", datetime.min])  # noqa: DTZ901 - as above
 def test_a_time_that_is_none_says_how_to_write_one(text):
     with pytest.raises(TraceError, match="Write it as 7d"):
         since_time(text)

@@ -89,6 +89,15 @@ def test_a_period_counts_only_its_own_calls_and_requests() -> None:
     assert by_name("day", since=noon(6)) == {}
 
 
+def test_a_recorded_cost_counts_at_the_beginning_and_nothing_else_is_free() -> None:
+    usage = LogUsage((group("a", 1, 10), group("b", 2, 20)))
+    recorded = SessionUsage(1, "Pi", "", noon(1), usage, (), 0.25)
+    days = [(one.name, one.input_tokens, one.cost, one.unpriced) for one in add_up([recorded], "day")]
+    assert days == [("2026-11-01", 10, 0.25, 0), ("2026-11-02", 20, None, 0)]
+    models = {one.name: one.cost for one in add_up([recorded], "model")}
+    assert models == {"": 0.25, "a": None, "b": None}
+
+
 def test_a_time_that_no_calendar_has_is_no_day() -> None:
     strange = SessionUsage(1, "a", "", 1e300, LogUsage())
     assert [one.name for one in add_up([strange], "day")] == [""]

@@ -26,9 +26,11 @@ from nbtools.traces.explorer.reviewing.review_messages import (
 from nbtools.traces.explorer.timeline import Timeline
 from nbtools.traces.model import Call, Event, Session
 from nbtools.traces.reviews.records import VERDICTS, Label, Signal, SignalKind
+from nbtools.traces.reviews.review import Review
 from nbtools.traces.reviews.review import review as review_of
 from nbtools.traces.reviews.review_settings import review_settings
 from nbtools.traces.reviews.signals import DEFINITIONS
+from nbtools.traces.reviews.visible_labels import visible_labels
 from nbtools.traces.trace import Trace
 
 SIGNAL_NAMES: dict[SignalKind, str] = {
@@ -114,18 +116,19 @@ class Reviewer:
         self._signal_marks: tuple[object, Sequence[TraceMark]] = (None, ())
         self._lines_by_signal: tuple[object, Mapping[str, Sequence[int]]] = (None, {})
         self._label_marks: dict[tuple[str, bool], Sequence[TraceMark]] = {}
+        self._name = ""  # that the page gave last
         self._marked: tuple[object, Mapping[str, Sequence[int]]] = (None, {})
 
     def answer(self, task: TraceReviewParams) -> TraceReview:
         """Returns the review after a request. Raises ``TraceError``; then nothing was changed."""
         self._search.start()
         with self._lock:
-            review = review_of(self._trace)
-            review.reviewer = task.reviewer.strip() or review_settings().name
+            self._name = task.reviewer.strip()
+            review = self._review()
             message = self._act(task)
             done, total = review.progress()
             judged, sessions = review.progress(steps=False)
-            labels, hidden = self._visible()
+            labels, hidden = visible_labels(self._trace, review.reviewer)
             return TraceReview(
                 reviewer=review.reviewer,
                 codes=tuple(
@@ -150,30 +153,18 @@ class Reviewer:
     def lines_by_mark(self) -> Mapping[str, Sequence[int]]:
         """Returns the lines with each verdict and code, with a note, and those without a verdict yet."""
         with self._lock:
-            review = review_of(self._trace)
-            labels, hidden = self._visible()
+            review = self._review()
+            labels, hidden = visible_labels(self._trace, review.reviewer)
             version = (review.labels, review.reviewer, hidden)
             if self._marked[0] != version:
                 self._marked = (version, self._find_marked(labels))
             return self._marked[1]
 
-    def _visible(self) -> tuple[Sequence[Label], bool]:
-        """Returns the records that the reviewer sees, and whether others are hidden: a blind reader sees what
-        others have written about a session after the own verdict on it.
-        """
+    def _review(self) -> Review:
+        """Returns the review in the name that the page gave, else that of the settings."""
         review = review_of(self._trace)
-        if not review_settings().blind:
-            return review.labels, False
-        mine = [label for label in review.labels if label.reviewer == review.reviewer]
-        judged = {
-            (label.source, label.session) for label in mine if label.whole_session and label.kind == "verdict"
-        }
-        visible = [
-            label
-            for label in review.labels
-            if label.reviewer == review.reviewer or (label.source, label.session) in judged
-        ]
-        return visible, len(judged) < sum(not session.parent for session in self._trace.sessions)
+        review.reviewer = self._name or review_settings().name
+        return review
 
     def _find_marked(self, labels: Sequence[Label]) -> Mapping[str, Sequence[int]]:
         review = review_of(self._trace)
