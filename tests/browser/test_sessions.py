@@ -39,6 +39,10 @@ CUT = """list => {
 """What is wider than its box, except excerpts, which are cut, and titles that have less than four fifths of
 the list's width.
 """
+HAS_WIDE_TITLES = """list => {
+    const titles = [...list.querySelectorAll('.nbtools-table-rows .nbtools-sessions-title')];
+    return titles.length > 0 && titles.every(({ offsetWidth }) => offsetWidth >= list.clientWidth / 3);
+}"""
 TAB = ".nbtools-log .nbtools-sessions"
 HIT = "ForEachAgent"
 HITS = 15
@@ -250,6 +254,26 @@ async def test_the_list_is_narrowed_to_a_time_and_says_what_it_adds_up_to(views,
     for width in (1280, 800, 400):
         await page.set_viewport_size({"width": width, "height": 800})
         await views.look(f"sessions-columns-{width}", views.cell(0))
+
+
+async def test_sessions_that_are_gone_are_not_selected_and_titles_have_a_third_of_the_width(views, logs):
+    shown = await list_sessions(views)
+    page, node = views.page, shown.node
+    await shown.row("Fix issue 6").get_by_role("checkbox").click()
+    await shown.row("upgrade-external").get_by_role("checkbox").click()
+    for width in (1280, 800, 640):
+        await page.set_viewport_size({"width": width, "height": 800})
+        await eventually(True, node.evaluate, HAS_WIDE_TITLES)
+    await page.set_viewport_size({"width": 1280, "height": 900})
+    (logs / "issue.jsonl").unlink()
+    await expect(node).not_to_contain_text("2 selected", timeout=20_000)
+    await expect(node).to_contain_text("1 selected")
+    await node.get_by_role("button", name="Review these").click()
+    await node.get_by_role("button", name="clear").click()
+    await node.get_by_role("button", name="Start").click()
+    await expect(node.get_by_role("region", name="Review of several sessions")).to_contain_text(
+        "No session matches."
+    )
 
 
 async def test_totals_by_day_project_model_and_agent_narrow_the_list(views, logs):

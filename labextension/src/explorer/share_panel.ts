@@ -126,6 +126,7 @@ export class SharePanel {
         format: this.format.value,
         write
       });
+      answer.path && this.onWritten(answer.path); // the file is there, whatever was asked since
       if (number === this.last || !this.isListed) {
         this.isListed = true;
         this.show(answer);
@@ -151,7 +152,6 @@ export class SharePanel {
     setText(this.noteCount, `(${notes.toLocaleString()})`);
     if (path) {
       this.node.hidden = true;
-      this.onWritten(path);
     }
     this.list.replaceChildren(...secrets.map(secret => this.item(secret)));
     this.list.hidden = secrets.length === 0;

@@ -44,7 +44,10 @@ export interface ColumnDefinition {
   readonly isText?: boolean;
   /** Its width in the grid, such as `62px`. */
   readonly width: string;
-  /** The list's width in pixels from which the column is shown; 0 for always. */
+  /**
+   * The list's width in pixels from which the column is shown; 0 for always.  It needs more if titles would have less than a third:
+   * columns with the greatest number give way first.
+   */
   readonly from: number;
   /** Its share of a narrow list, where titles have lines of their own; 3 if absent. */
   readonly share?: number;
@@ -82,7 +85,7 @@ export const COLUMNS: readonly ColumnDefinition[] = [
     label: trans => trans.__('Hits'),
     hint: trans => trans.__('Steps that contain the text: messages, arguments, outputs and names of files'),
     width: '62px',
-    from: 341,
+    from: 281,
     isShown: ({ found }) => found !== null,
     value: ({ key }, { found }) => found?.contents.get(key)?.steps ?? NaN,
     text: ({ key }, { found }) => countText(found?.contents.get(key)?.steps ?? NaN),
@@ -224,18 +227,48 @@ export const COLUMNS: readonly ColumnDefinition[] = [
 const NARROW = 521;
 const BOX = '30px';
 
+/** A list's widths in pixels from which a column is shown: where titles stand above the figures, and otherwise. */
+interface Placement {
+  readonly column: ColumnDefinition;
+  readonly narrow: number;
+  readonly wide: number;
+}
+
+/** Returns where columns are shown.  Beside them, titles have at least a third of the list. */
+function placementsOf(columns: readonly ColumnDefinition[]): Placement[] {
+  const pixels = ({ width }: ColumnDefinition) => parseFloat(width) || 0; // the title has what is left
+  const isOptional = ({ isShown, from }: ColumnDefinition) => isShown !== undefined && from < NARROW;
+  const room = columns.filter(isOptional).reduce((sum, column) => sum + pixels(column), 0);
+  let used = parseFloat(BOX);
+  const wide = new Map<ColumnDefinition, number>();
+  for (const column of [...columns].sort((a, b) => a.from - b.from)) {
+    used += pixels(column);
+    wide.set(column, pixels(column) ? Math.max(column.from, Math.ceil(used * 1.5)) : column.from);
+  }
+  return columns.map(column => ({
+    column,
+    narrow: column.from && !isOptional(column) ? column.from + room : column.from,
+    wide: wide.get(column)!
+  }));
+}
+
 /** Returns the style sheet that places the columns of one list, whose node has the class `scope`. */
 export function columnStyle(scope: string, columns: readonly ColumnDefinition[], absent: readonly ColumnDefinition[]): string {
-  const widths = [...new Set([0, NARROW, ...columns.map(({ from }) => from)])].sort((a, b) => a - b);
+  const placements = placementsOf(columns);
+  const starts = placements.flatMap(({ narrow, wide }) => [Math.min(narrow, NARROW), Math.max(wide, NARROW)]);
+  const widths = [...new Set([0, NARROW, ...starts])].sort((a, b) => a - b);
   const grids = widths.map(width => {
-    const shown = columns.filter(({ from }) => from <= width);
-    const tracks = width < NARROW ? shown.slice(1).map(({ share = 3 }) => `minmax(0, ${share}fr)`) : shown.map(column => column.width);
+    const isNarrow = width < NARROW;
+    const shown = placements.filter(({ narrow, wide }) => (isNarrow ? narrow : wide) <= width).map(({ column }) => column);
+    const tracks = isNarrow ? shown.slice(1).map(({ share = 3 }) => `minmax(0, ${share}fr)`) : shown.map(column => column.width);
     return `@container (min-width: ${width}px) { .${scope} .nbtools-sessions-row { grid-template-columns: ${[BOX, ...tracks].join(' ')}; } }`;
   });
   const cell = ({ key }: ColumnDefinition) => `.${scope} .nbtools-sessions-${key}`;
-  const hidden = columns
-    .filter(({ from }) => from > 0)
-    .map(column => `@container (max-width: ${column.from - 0.01}px) { ${cell(column)} { display: none; } }`);
+  const hide = (column: ColumnDefinition, range: string) => `@container ${range} { ${cell(column)} { display: none; } }`;
+  const hidden = placements.flatMap(({ column, narrow, wide }) => [
+    ...(narrow > 0 ? [hide(column, `(max-width: ${Math.min(narrow, NARROW) - 0.01}px)`)] : []),
+    ...(wide > NARROW ? [hide(column, `(min-width: ${NARROW}px) and (max-width: ${wide - 0.01}px)`)] : [])
+  ]);
   return [...grids, ...hidden, ...absent.map(column => `${cell(column)} { display: none; }`)].join('\n');
 }
 

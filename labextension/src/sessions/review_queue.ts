@@ -24,6 +24,8 @@ export interface ReviewQueueEvents {
   leave(): void;
 }
 
+type ReviewSettings = Partial<Pick<Params<'sessions.reviews'>, 'reviewer' | 'blind'>>;
+
 /**
  * The review of several sessions: a form that begins it, its head in the list, with progress and agreement, and a line above
  * each session that is opened from it.
@@ -49,7 +51,10 @@ export class ReviewQueueView {
   private readonly lineText = element('span');
   private readonly note = element('span', 'nbtools-trace-quiet');
   private reviews: SessionReviews | null = null;
-  private isReading = false;
+  /** Settings that the person has changed and that were not sent yet. */
+  private unsent: ReviewSettings = {};
+  /** Settles with the last answer.  A request is sent when the one before is answered: no answer comes after that of a later one. */
+  private answered: Promise<unknown> = Promise.resolve();
   /** The session that was opened last. */
   private session = '';
 
@@ -79,15 +84,13 @@ export class ReviewQueueView {
   }
 
   /** Asks for the verdicts and the queue, if they are not those that are shown, after changing a setting. */
-  async refresh(change: Partial<Pick<Params<'sessions.reviews'>, 'reviewer' | 'blind'>> = {}): Promise<void> {
-    const isChange = Object.keys(change).length > 0;
-    if (this.isReading && !isChange) {
-      return;
-    }
-    this.isReading = true;
-    const params = { explorer: this.explorer, version: this.reviews?.version ?? '', reviewer: null, blind: null, ...change };
-    await this.ask(async () => this.take(await this.context.client.request('sessions.reviews', params)));
-    this.isReading = false;
+  async refresh(change: ReviewSettings = {}): Promise<void> {
+    this.unsent = { ...this.unsent, ...change };
+    await this.ask(() => {
+      const params = { explorer: this.explorer, version: this.reviews?.version ?? '', reviewer: null, blind: null, ...this.unsent };
+      this.unsent = {};
+      return this.context.client.request('sessions.reviews', params);
+    });
   }
 
   /** Opens a session of the queue, by default the next one without a verdict after another. */
@@ -205,22 +208,31 @@ export class ReviewQueueView {
   private async start(): Promise<void> {
     const { selected, listed } = this.events.choice();
     const sample = this.scope.value === 'sample' ? valueOf(this.size, SAMPLE) : null;
-    (await this.begin(this.scope.value === 'selected' ? selected : listed, sample)) && this.open();
+    const ids = this.scope.value === 'selected' ? selected : listed;
+    if (ids.length) {
+      (await this.begin(ids, sample)) && this.open();
+    } else {
+      setText(this.message, this.context.trans.__('No session matches.')); // none would end the review
+    }
   }
 
   /** Makes sessions the queue, and returns whether that was possible. */
   private async begin(ids: readonly string[], sample: number | null = null): Promise<boolean> {
     const params = { explorer: this.explorer, ids, sample, seed: valueOf(this.seed, 0) };
-    return this.ask(async () => {
-      focusedIn(this.node) && this.events.leave();
-      this.form.hidden = true;
-      this.take(await this.context.client.request('sessions.review', params));
-    });
+    focusedIn(this.node) && this.events.leave();
+    this.form.hidden = true;
+    return this.ask(() => this.context.client.request('sessions.review', params));
   }
 
-  private async ask(request: () => Promise<void>): Promise<boolean> {
+  private ask(request: () => Promise<SessionReviews>): Promise<boolean> {
+    const isAnswered = this.answered.then(() => this.show(request));
+    this.answered = isAnswered.catch(() => undefined);
+    return isAnswered;
+  }
+
+  private async show(request: () => Promise<SessionReviews>): Promise<boolean> {
     try {
-      await request();
+      this.take(await request());
       return true;
     } catch (error) {
       setText(this.message, this.context.problemOf(error));
@@ -235,7 +247,7 @@ export class ReviewQueueView {
     }
     this.reviews = reviews;
     this.reviewer.placeholder = reviews.reviewer;
-    this.blind.checked = reviews.blind;
+    this.blind.checked = this.unsent.blind ?? reviews.blind;
     this.drawHead();
     this.events.changed(reviews);
   }

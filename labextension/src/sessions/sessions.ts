@@ -220,7 +220,10 @@ export class SessionsListView {
     if (this.disposed) {
       return false;
     }
-    if (isChanged && this.filter.text && !this.isSearching) {
+    reply.gone.forEach(key => this.selected.delete(key));
+    // A search that failed is repeated.
+    const isUnanswered = this.search.found?.text !== this.filter.text;
+    if (this.filter.text && !this.isSearching && (isChanged || isUnanswered)) {
       void this.startSearch().then(() => this.update());
     }
     isChanged ? this.update() : this.draw();
@@ -313,13 +316,8 @@ export class SessionsListView {
   private drawColumns(): void {
     const { state } = this;
     const isShown = ({ isShown }: ColumnDefinition) => isShown?.(state) ?? true;
-    const optional = COLUMNS.filter(column => column.isShown && isShown(column));
-    const room = optional.reduce((sum, { width }) => sum + (parseFloat(width) || 0), 0); // others give way, so that titles do not
-    const shown = COLUMNS.filter(isShown).map(column =>
-      column.isShown || !column.from ? column : { ...column, from: column.from + room }
-    );
     const absent = COLUMNS.filter(column => !isShown(column));
-    setText(this.style, columnStyle(this.scope, shown, absent));
+    setText(this.style, columnStyle(this.scope, COLUMNS.filter(isShown), absent));
     const hasExcerpts = state.found !== null;
     if (this.node.classList.contains('nbtools-sessions-found') !== hasExcerpts) {
       this.node.classList.toggle('nbtools-sessions-found', hasExcerpts);

@@ -164,6 +164,7 @@ export class TotalsPage {
     const more = linkButton(trans.__('all %1', countText(totals.length)), () => {
       this.unfolded.add(key);
       this.draw(this.totals!);
+      this.focus(); // the link is gone
     });
     const table = element('table', '', element('caption', '', title), element('thead', '', head), element('tbody', '', ...rows));
     return element('section', '', table, ...(shown.length < totals.length ? [more] : []));

@@ -172,6 +172,31 @@ test('a style sheet shows each column from its width on', () => {
   ]);
 });
 
+/** Returns the pixels of titles at a width of the list, and whether rows have a column for each cell that is not hidden. */
+function titleAt(width: number, state: ListState): [number, boolean] {
+  const isShown = (column: (typeof COLUMNS)[number]) => column.isShown?.(state) ?? true;
+  const shown = COLUMNS.filter(isShown);
+  const lines = columnStyle('list', shown, []).split('\n');
+  const limit = (line: string, name: string, otherwise: number) =>
+    Number(new RegExp(`${name}-width: ([\\d.]+)px`).exec(line)?.[1] ?? otherwise);
+  const rules = lines.filter(line => limit(line, 'min', 0) <= width && width <= limit(line, 'max', Infinity));
+  const tracks = /grid-template-columns: ([^;]+);/.exec(rules.filter(line => line.includes('grid-template')).at(-1)!)![1]!;
+  const hidden = new Set(rules.filter(line => line.includes('display: none')).map(line => /sessions-(\w+) \{/.exec(line)![1]));
+  const sizes = tracks.replace('minmax(0, 1fr)', '').trim().split(/\s+/);
+  return [width - sizes.reduce((sum, size) => sum + parseFloat(size), 0), sizes.length === shown.length - hidden.size];
+}
+
+test('titles have a third of the list beside the other columns', () => {
+  const reviewed = { ...stateOf({}), isReviewed: true };
+  for (const state of [{ ...reviewed, isReviewed: false }, reviewed, stateOf({ text: 'x' }, foundIn([1]))]) {
+    for (const width of [550, 640, 705, 800, 950, 1070, 1280, 1700]) {
+      const [title, isEveryCellPlaced] = titleAt(width, state);
+      assert.ok(title >= width / 3, `${title} of ${width}`);
+      assert.ok(isEveryCellPlaced, String(width));
+    }
+  }
+});
+
 test('choices are counted under the other filters, the most frequent projects in the order of their paths', () => {
   const { agents, projects, unread } = listedSessions(ROWS, stateOf({ agent: 'codex', project: 'shop' }));
   assert.deepEqual(agents, [

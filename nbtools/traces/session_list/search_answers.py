@@ -55,15 +55,17 @@ class SearchAnswers:
             if self._catalog.index.lasting:
                 search.contents.search(numbers, _FIRST_SECONDS if is_new else _NEXT_SECONDS)
                 missing, changed, problems = ContentStore(self._catalog.index).missing(numbers)
-            known = 0 if is_new else min(params.known, len(search.contents.found))
+            # Other requests of this search may find more as soon as it is unlocked.
+            end, left = len(search.contents.found), search.contents.left
+            known = 0 if is_new else min(params.known, end)
             hits = [hit for hit in search.contents.found[known:] if f"{hit.number:014x}" in keys]
         block, data = _block(hits, keys, params.text)
         return FoundSessions(
             search=search.number,
-            known=len(search.contents.found),
+            known=end,
             keys=tuple(keys[one] for one in titles if one in keys),
             block=block,
-            left=search.contents.left,
+            left=left,
             missing=missing,
             changed=changed,
             incomplete=len(problems),

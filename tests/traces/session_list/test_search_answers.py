@@ -80,6 +80,27 @@ def test_answers_come_in_parts_and_continue_where_they_ended(empty_home, monkeyp
     assert (last.left, len(more), last.keys) == (1, 1, ())
 
 
+def test_hits_that_another_request_finds_at_the_same_time_are_not_lost(empty_home, monkeypatch):
+    monkeypatch.setattr(search_answers, "_FIRST_SECONDS", 0)
+    monkeypatch.setattr(search_answers, "_NEXT_SECONDS", 0)
+    for number in range(3):
+        write_log(empty_home, f"s{number}", [f"apple {number}"], age=3600 + number)
+    sessions = listed()
+    reply, found = ask(sessions, "apple")
+    finish = search_answers._block
+
+    def finish_after_another_request(*args):
+        monkeypatch.setattr(search_answers, "_block", finish)
+        ask(sessions, "apple", search=reply.search, known=reply.known)
+        return finish(*args)
+
+    monkeypatch.setattr(search_answers, "_block", finish_after_another_request)
+    part, more = ask(sessions, "apple", search=reply.search, known=reply.known)
+    assert (part.known, part.left) == (len(found | more), 1)
+    _, last = ask(sessions, "apple", search=part.search, known=part.known)
+    assert len(found | more | last) == 3
+
+
 def test_a_log_that_has_changed_is_searched_again(empty_home, monkeypatch):
     without_pauses(monkeypatch)
     write_log(empty_home, "one", ["apple"])
