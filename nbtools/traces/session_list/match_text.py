@@ -41,8 +41,10 @@ def _lines(found: SessionMatches, printed: tuple[SessionMatch, ...]) -> Iterator
         yield f"{'':{width}}  {one_line(home_relative(match.source))}"
     if printed:
         yield ""
-    steps = counted(sum(match.hits for match in found), "step")
-    result = f"{steps} of {counted(len(found), 'session')} contain" if found else "No step contains"
+    total = sum(match.hits for match in found)
+    steps = counted(total, "step")
+    verb = "contains" if total == 1 else "contain"
+    result = f"{steps} of {counted(len(found), 'session')} {verb}" if found else "No step contains"
     yield f"{result} {one_line(found.query)!r}. Searched: {_WHERE} of {counted(found.searched, 'session')}."
     more = len(found) - len(printed)
     if more:
