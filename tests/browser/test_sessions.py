@@ -169,13 +169,44 @@ async def test_a_session_that_opens_late_leaves_the_list_to_which_the_person_has
     await expect(shown.row("Fix issue 6")).to_be_visible()
     await views.settled()
     async with views.held():
-        await shown.row("Fix issue 6").locator("bdi").click()
+        await shown.row("Fix issue 6").locator(".nbtools-sessions-title bdi").click()
         await expect(cell).to_contain_text("Opening…")
         await views.asks_for("sessions.open")
         await cell.get_by_role("button", name="All sessions").click()
     await views.settled()
     await expect(shown.row("Fix issue 6")).to_be_visible()
     await expect(cell.locator(".nbtools-trace")).to_have_count(0)
+
+
+async def test_the_page_that_is_opened_has_the_focus_and_no_page_leaves_letters_to_jupyter(views, logs):
+    shown = await list_sessions(views)
+    cell, keys = views.cell(0), views.page.keyboard
+    back = cell.get_by_role("button", name="All sessions")
+    # Jupyter listens at the document: two times d delete the cell.
+    await views.page.evaluate(
+        "document.addEventListener('keydown', event => (window.heard ??= []).push(event.key), true)"
+    )
+
+    async def nothing_is_heard():
+        for key in "ddrj":
+            await keys.press(key)
+        assert await views.page.evaluate("window.heard ?? []") == []
+
+    await shown.search.fill("upgrade e2e")
+    await expect(shown.rows).to_have_count(1)
+    await shown.rows.click()
+    await expect(cell.get_by_role("listbox", name="Steps")).to_be_focused()
+    await nothing_is_heard()
+    await back.focus()
+    await nothing_is_heard()
+    await keys.press("Enter")
+    await shown.has_focus_on("upgrade-external-agents-e2e-tests")
+    await nothing_is_heard()
+    await shown.node.get_by_role("button", name="Totals…").click()
+    await expect(cell.locator(".nbtools-totals-caption")).to_be_focused()
+    await nothing_is_heard()
+    await back.focus()
+    await nothing_is_heard()
 
 
 async def test_files_that_are_not_listed_are_named(views, logs):
@@ -386,7 +417,7 @@ async def test_the_way_back_leads_to_where_the_list_was_scrolled(views, logs):
     await shown.lists_at_least(64)
     await shown.table.evaluate("table => table.scrollTo(0, 700)")
     await expect(shown.rows.first).not_to_have_attribute("aria-rowindex", "2")
-    await shown.rows.nth(14).locator("bdi").click()
+    await shown.rows.nth(14).locator(".nbtools-sessions-title bdi").click()
     await expect(views.cell(0).locator(".nbtools-trace")).to_be_visible()
     await views.cell(0).get_by_role("button", name="All sessions").click()
     await expect(shown.table).to_be_focused()

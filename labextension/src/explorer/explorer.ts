@@ -171,7 +171,7 @@ export class ExplorerView {
   }
 
   focus(): void {
-    this.list.node.focus();
+    this.list.node.focus({ preventScroll: true });
   }
 
   /** Selects the step with a number, if there is one, and removes the filter if that excludes it. */

@@ -1,6 +1,6 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { Client } from '../shared/channel.js';
-import { element, linkButton } from '../shared/element.js';
+import { element, keepKeys, linkButton } from '../shared/element.js';
 import type { SESSION_METHODS } from '../explorer/model.js';
 import type { ListFilter } from './columns.js';
 import { type DayBar, dayBars } from './day_bars.js';
@@ -45,6 +45,7 @@ export class TotalsPage {
   private readonly unfolded = new Set<Table>();
   private totals: SessionTotals | null = null;
   private measure: Measure = 'cost';
+  private readonly releaseKeys = keepKeys(this.node);
 
   constructor(
     private readonly context: TotalsContext,
@@ -64,7 +65,9 @@ export class TotalsPage {
     this.title.focus();
   }
 
-  dispose(): void {}
+  dispose(): void {
+    this.releaseKeys();
+  }
 
   private async load(): Promise<void> {
     const { client, problemOf } = this.context;

@@ -1,5 +1,5 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
-import { element, linkButton } from './element.js';
+import { element, keepKeys, linkButton } from './element.js';
 import type { StackPage } from './stack.js';
 
 /** What is drawn on a page. */
@@ -20,6 +20,7 @@ export function deferredPage(
   let view: PageView | null = null;
   let isDisposed = false;
   let isFocusWanted = false;
+  let releaseKeys: (() => void) | null = null;
   const load = async () => {
     node.replaceChildren(message(trans.__('Loading…')));
     try {
@@ -29,9 +30,11 @@ export function deferredPage(
         return;
       }
       view = created;
+      releaseKeys?.();
       node.replaceChildren(view.node);
       isFocusWanted && view.focus();
     } catch {
+      releaseKeys ??= keepKeys(node);
       const retry = linkButton(trans.__('Try again'), () => void load());
       node.replaceChildren(message(trans.__('This page could not be loaded. Try again, or reload the page.'), retry));
     }
@@ -47,6 +50,7 @@ export function deferredPage(
     },
     dispose: () => {
       isDisposed = true;
+      releaseKeys?.();
       view?.dispose();
     }
   };

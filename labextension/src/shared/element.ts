@@ -55,3 +55,17 @@ export function updateChildren(node: Node, fresh: Node): void {
   });
   [...node.childNodes].slice(children.length).forEach(child => child.remove());
 }
+
+/**
+ * Keeps keys from Jupyter's shortcuts, which edit and delete cells, while something in `node` has the focus.
+ * Escape, and keys with Ctrl, Alt or Meta, still reach Jupyter.  Returns a function that ends this.
+ */
+export function keepKeys(node: HTMLElement): () => void {
+  const listener = (event: KeyboardEvent) => {
+    const target = event.composedPath()[0];
+    const isForJupyter = event.key === 'Escape' || event.ctrlKey || event.altKey || event.metaKey;
+    target instanceof Node && node.contains(target) && !isForJupyter && event.stopImmediatePropagation();
+  };
+  window.addEventListener('keydown', listener, true);
+  return () => window.removeEventListener('keydown', listener, true);
+}

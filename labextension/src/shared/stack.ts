@@ -1,4 +1,4 @@
-import { element, focusedIn, linkButton } from './element.js';
+import { element, focusedIn, keepKeys, linkButton } from './element.js';
 
 /** A page of a stack. */
 export interface StackPage {
@@ -22,6 +22,7 @@ export class PageStack {
   readonly node = element('div', 'nbtools-stack');
   private readonly links = element('nav', 'nbtools-log-links');
   private readonly entries: StackEntry[] = [];
+  private readonly releaseKeys = keepKeys(this.links);
 
   constructor() {
     this.links.hidden = true;
@@ -42,7 +43,7 @@ export class PageStack {
     this.entries.push({ page, focused: null });
     this.node.append(page.node);
     this.draw();
-    below && this.focusBack();
+    below && this.focusTop();
   }
 
   /** Shows a page in place of the top one. */
@@ -53,7 +54,7 @@ export class PageStack {
     entry.page.node.replaceWith(page.node);
     entry.page = page;
     this.draw();
-    hadFocus && this.focusBack();
+    hadFocus && this.focusTop();
   }
 
   /** Closes the pages above one, by default the top one. */
@@ -72,6 +73,7 @@ export class PageStack {
   }
 
   dispose(): void {
+    this.releaseKeys();
     this.entries.splice(0).forEach(({ page }) => page.dispose());
   }
 
@@ -81,11 +83,12 @@ export class PageStack {
     this.links.hidden = this.links.childElementCount === 0;
   }
 
-  /** Moves the focus to the way back to the page below. */
-  private focusBack(): void {
+  /** Moves the focus to the top page; to the way back from it, if there is nothing on it that can have the focus. */
+  private focusTop(): void {
     this.links
       .querySelectorAll('button')
       .item(this.entries.length - 2)
       ?.focus();
+    this.top?.focus();
   }
 }
