@@ -71,7 +71,7 @@ def test_every_field_of_a_row_is_a_column() -> None:
         "seqs": {"seqs", "seq", "last_seq"},
     }
     told["tokens"] = {f"{name}_tokens" for name in (*traces.Tokens.__struct_fields__, "uncached_input")}
-    told["by_sub_agent"] = {"by_sub_agent", "failed"}
+    told["by_sub_agent"] = {"by_sub_agent", "has_failed"}
     for kind, columns in COLUMNS.items():
         fields = kind.__struct_fields__  # type: ignore[attr-defined]
         assert set().union(*(told.get(name, {name}) for name in fields)) == set(columns)
