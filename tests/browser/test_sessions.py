@@ -84,6 +84,12 @@ def logs():
     shutil.rmtree(folder)
 
 
+@pytest.fixture
+def own_state(logs, tmp_path, monkeypatch):
+    """No other sessions than ``logs``: those of other stories come first where these are old."""
+    monkeypatch.setenv("NBTOOLS_STATE", str(tmp_path / "state"))
+
+
 class Sessions:
     """A list of sessions on a page."""
 
@@ -241,7 +247,9 @@ async def test_filters_and_columns(views, logs):
     await expect(shown.node).to_contain_text("No session matches.")
 
 
-async def test_the_list_is_narrowed_to_a_time_and_says_what_it_adds_up_to(views, logs, tmp_path, monkeypatch):
+async def test_the_list_is_narrowed_to_a_time_and_says_what_it_adds_up_to(
+    views, logs, own_state, tmp_path, monkeypatch
+):
     monkeypatch.setenv(
         "NBTOOLS_CONFIG", str(tmp_path / "config")
     )  # the folder that is added is for this story
@@ -307,7 +315,7 @@ async def test_sessions_that_are_gone_are_not_selected_and_titles_have_a_third_o
     )
 
 
-async def test_totals_by_day_project_model_and_agent_narrow_the_list(views, logs):
+async def test_totals_by_day_project_model_and_agent_narrow_the_list(views, logs, own_state):
     for path in logs.iterdir():  # read before, and not running now
         os.utime(path, (1.77e9, 1.77e9))
     shown = await list_sessions(views, SessionFilter(project=""))
