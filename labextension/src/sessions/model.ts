@@ -147,7 +147,7 @@ export interface SessionRowsParams {
   readonly look: boolean;
 }
 
-/** The sums over the sessions of a day, a project, a model or an agent: ``usage.totals.Total``. ``label`` is its name for people, ``unpriced`` the number of requests that have no price, ``keys`` are the sessions of a model. */
+/** The sums over the sessions of a day, a project, a model or an agent: ``usage.totals.Total``. ``label`` is its name for people, ``unpriced`` the number of requests that have no price, ``keys`` are the sessions of a model. ``lower_bound``: the cost would be more. */
 export interface SessionTotal {
   readonly name: string;
   readonly label: string;
@@ -157,6 +157,7 @@ export interface SessionTotal {
   readonly tokens: number;
   readonly cost: number | null;
   readonly unpriced: number;
+  readonly lower_bound: boolean;
   readonly keys: readonly number[];
 }
 export const parseSessionTotal: parse.Parser<SessionTotal> = parse.record<SessionTotal>({
@@ -168,6 +169,7 @@ export const parseSessionTotal: parse.Parser<SessionTotal> = parse.record<Sessio
   tokens: parse.otherwise(parse.number, 0),
   cost: parse.otherwise(parse.nullable(parse.number), null),
   unpriced: parse.otherwise(parse.number, 0),
+  lower_bound: parse.otherwise(parse.flag, false),
   keys: parse.otherwise(parse.list(parse.number), []),
 });
 

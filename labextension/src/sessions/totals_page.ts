@@ -196,7 +196,7 @@ export class TotalsPage {
     const { trans } = this.context;
     const days = trans.__('Calls and requests count on the day on which they were made.');
     const money = prices
-      ? trans.__('Costs are by the prices of %1 on the days of the requests; ≥ where some have no price.', prices)
+      ? trans.__('Costs are by the prices of %1 on the days of the requests; ≥ where some have no price or no true number of output tokens.', prices)
       : trans.__('Costs are those that logs record: no price lists are installed (pip install "nbtools-agent[prices]").');
     return `${days} ${money}`;
   }
@@ -225,8 +225,8 @@ function changeOf(key: Table, { name, label, keys }: SessionTotal): Partial<List
   }
 }
 
-function costText({ cost, unpriced }: SessionTotal): string {
-  return cost === null ? '' : `${unpriced ? '≥ ' : ''}${dollars(cost)}`;
+function costText({ cost, lower_bound }: SessionTotal): string {
+  return cost === null ? '' : `${lower_bound ? '≥ ' : ''}${dollars(cost)}`;
 }
 
 function daysOf({ from, to }: DayBar): string {

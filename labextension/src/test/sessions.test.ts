@@ -240,7 +240,7 @@ test('a store takes over changed sessions, and refuses damaged answers', () => {
 });
 
 test('bars by day have no gaps, and become weeks and months', () => {
-  const rest = { sessions: 1, calls: 0, failed: 0, cost: null, unpriced: 0, keys: [] };
+  const rest = { sessions: 1, calls: 0, failed: 0, cost: null, unpriced: 0, lower_bound: false, keys: [] };
   const day = (name: string, tokens: number) => ({ name, tokens, label: name, ...rest });
   const bars = (...names: string[]) =>
     dayBars(

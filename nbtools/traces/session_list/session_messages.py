@@ -143,7 +143,7 @@ class SessionTotalsParams(Wire):
 class SessionTotal(Wire):
     """The sums over the sessions of a day, a project, a model or an agent: ``usage.totals.Total``.
     ``label`` is its name for people, ``unpriced`` the number of requests that have no price, ``keys`` are the
-    sessions of a model.
+    sessions of a model.  ``lower_bound``: the cost would be more.
     """
 
     name: str
@@ -154,6 +154,7 @@ class SessionTotal(Wire):
     tokens: int = 0
     cost: float | None = None
     unpriced: int = 0
+    lower_bound: bool = False
     keys: tuple[int, ...] = ()
 
 

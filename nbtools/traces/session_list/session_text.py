@@ -165,6 +165,7 @@ def total_row(total: Total, by: TotalsBy, keys: tuple[int, ...] = ()) -> Session
         tokens=total.input_tokens + total.output_tokens,
         cost=total.cost,
         unpriced=total.unpriced,
+        lower_bound=total.lower_bound,
         keys=keys,
     )
 

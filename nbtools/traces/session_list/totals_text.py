@@ -33,7 +33,8 @@ def totals_table(chosen: SessionFilter, by: TotalsBy, *, as_json: bool = False) 
     if not found:
         return "No session matches."
     costs = prices_name() or "the logs; no price lists are installed: pip install 'nbtools-agent[prices]'"
-    return "\n".join([*_lines(found, by), f"Costs are by {costs}; ≥ where some requests have no price."])
+    bound = "≥ where requests have no price or no true number of output tokens"
+    return "\n".join([*_lines(found, by), f"Costs are by {costs}; {bound}."])
 
 
 def _lines(found: Sequence[Total], by: TotalsBy) -> Iterator[str]:
@@ -47,5 +48,5 @@ def _lines(found: Sequence[Total], by: TotalsBy) -> Iterator[str]:
 def _cells(total: Total, by: TotalsBy) -> tuple[str, ...]:
     row = total_row(total, by)
     counts = ("" if count is None else f"{count:,}" for count in (row.sessions, row.calls, row.failed))
-    cost = cost_text(row.cost, is_lower_bound=row.unpriced > 0)
+    cost = cost_text(row.cost, is_lower_bound=row.lower_bound)
     return (row.label, *counts, short_number(row.tokens), cost)

@@ -38,7 +38,8 @@ class Total(Struct, frozen=True):
     ``name`` is a date such as ``2026-11-29``, a folder, a model or an agent; empty where the log does not
     tell. The numbers are those of ``counts.DEFINITIONS``. ``calls`` and ``failed_calls`` are None for models:
     logs do not tell which model made a call. ``cost`` is in US dollars and lacks the ``unpriced`` requests to
-    models that have no price; None where nothing has one.
+    models that have no price; None where nothing has one. ``lower_bound``: it would be more, as there are
+    such requests, or as numbers of output tokens are placeholders.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Total(Struct, frozen=True):
     output_tokens: int = 0
     cost: float | None = None
     unpriced: int = 0
+    lower_bound: bool = False
 
 
 class _Sum:
@@ -57,11 +59,13 @@ class _Sum:
         self.numbers: set[int] = set()
         self.calls = self.failed = self.requests = self.input = self.output = self.unpriced = 0
         self.costs: list[float] = []
+        self.has_placeholders = False
 
     def add_group(self, group: UsageGroup, cost: float | None, *, is_priced: bool) -> None:
         self.requests += group.requests
         self.input += group.input
         self.output += group.output
+        self.has_placeholders |= group.placeholders
         if cost is not None:
             self.costs.append(cost)
         elif is_priced:
@@ -79,6 +83,7 @@ class _Sum:
             self.output,
             sum(self.costs) if self.costs else None,
             self.unpriced,
+            bool(self.costs) and (self.unpriced > 0 or self.has_placeholders),
         )
 
 

@@ -7,6 +7,7 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from nbtools.traces.usage.totals import TOTALS_BY, SessionUsage, Total, add_up
 from nbtools.traces.usage.usage_groups import HALF_HOUR, CallGroup, LogUsage, UsageGroup
@@ -64,6 +65,14 @@ def test_each_request_and_call_counts_on_its_day() -> None:
         "2026-11-05": (1, 0, 0, 0, None, 0),
     }
     assert [one.name for one in add_up(SESSIONS, "day")] == sorted(by_name("day"))
+
+
+def test_a_cost_is_a_lower_bound_where_requests_have_no_price_or_placeholders() -> None:
+    bounds = {one.name: one.lower_bound for one in add_up(SESSIONS, "day")}
+    assert bounds == {"2026-11-01": False, "2026-11-03": True, "2026-11-04": False, "2026-11-05": False}
+    doubtful = structs.replace(group("opus", 3, 70), placeholders=True)
+    session = SessionUsage(1, "Claude", "", noon(3), LogUsage((doubtful,)), (0.5,))
+    assert [one.lower_bound for one in add_up([session], "model")] == [True]
 
 
 def test_sums_by_project_agent_and_model() -> None:
