@@ -196,7 +196,10 @@ export class TotalsPage {
     const { trans } = this.context;
     const days = trans.__('Calls and requests count on the day on which they were made.');
     const money = prices
-      ? trans.__('Costs are by the prices of %1 on the days of the requests; ≥ where some have no price or no true number of output tokens.', prices)
+      ? trans.__(
+          'Costs are by the prices of %1 on the days of the requests; ≥ where some have no price or no true number of output tokens.',
+          prices
+        )
       : trans.__('Costs are those that logs record: no price lists are installed (pip install "nbtools-agent[prices]").');
     return `${days} ${money}`;
   }
