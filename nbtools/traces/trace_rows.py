@@ -121,10 +121,8 @@ class TraceRows:
         return time.time() - modified / 1e9 < _FRESH
 
     def search(self, text: str, limit: int = 50) -> tuple[Hit, ...]:
-        """Returns the first events and calls that contain these words, in reading order.
-        Text that looks like code is matched literally.
-
-        ``"two words"`` matches a phrase, ``begin*`` the beginning of a word. Case is ignored.
+        """Returns the first events and calls that contain all these words, in reading order. Words are found
+        inside of others, too; text in quotation marks must occur as it is. Case is ignored.
         """
         return self.searcher.find(text, limit)
 

@@ -10,24 +10,16 @@ const AFTER = 160;
 /** Fields of a card that are no text of the step. */
 const NO_TEXT = new Set(['type', 'id', 'state', 'icon', 'data', 'mime_type', 'tone', 'root']);
 
-/** One of the texts that must all occur: a word, the beginning of one (`begin*`), a phrase in quotes, or code. */
+/** A word or a quoted text, which a step must contain, whatever the case. */
 export type Term = RegExp;
 
-/** Returns the terms of a query; none for an empty one.  What looks like code is searched as it is written. */
-export function findTerms(query: string): readonly Term[] {
-  const words = /[_/\\:=(){}[\]<>$#@|&;%+~^`]/.test(query) ? [`"${query.trim()}"`] : (query.match(/"[^"]+"|\S+/g) ?? []);
-  return words.map(termOf).filter(term => term !== null);
-}
+/** Characters of a query that are looked at. */
+const MAX_QUERY = 1000;
 
-function termOf(word: string): Term | null {
-  const begins = word.endsWith('*');
-  const text = word.replace(/^"|"$|\*$/g, '').trim();
-  if (!/[\p{L}\p{N}]/u.test(text)) {
-    return null;
-  }
-  const literal = text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/\s+/g, '\\s+');
-  const edge = (character: string, look: string) => (/[\p{L}\p{N}]/u.test(character) && !word.startsWith('"') ? look : '');
-  return new RegExp(edge(text[0]!, '(?<![\\p{L}\\p{N}])') + literal + (begins ? '' : edge(text.at(-1)!, '(?![\\p{L}\\p{N}])')), 'iu');
+/** Returns the words and quoted texts of a query; none for an empty one. */
+export function findTerms(query: string): readonly Term[] {
+  const found = query.slice(0, MAX_QUERY).matchAll(/"([^"]+)"|(\S+)/g);
+  return [...found].map(([, quoted, word]) => new RegExp((quoted ?? word)!.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&'), 'iu'));
 }
 
 /** Returns the text of a step in which a search looks: its line, and everything that its card shows. */

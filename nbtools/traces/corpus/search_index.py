@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from nbtools.core.errors import TraceError
+from nbtools.traces.corpus import text_index
 from nbtools.traces.corpus.catalogue import DAMAGED, PARTS, Catalogue, Log
 from nbtools.traces.html import render
 from nbtools.traces.model import Call, Event
 from nbtools.traces.optional_libraries import import_library
-from nbtools.traces.query import text_index
 from nbtools.traces.query.excerpts import snippet
 from nbtools.traces.query.search import UNSEARCHED_KINDS, text_of_record
 from nbtools.traces.trace import Trace, load

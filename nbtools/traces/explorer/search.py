@@ -14,7 +14,7 @@ from nbtools.traces.explorer.line_style import relative_path
 from nbtools.traces.explorer.redaction import redacted
 from nbtools.traces.explorer.timeline import Timeline
 from nbtools.traces.model import Call, Event
-from nbtools.traces.query.excerpts import contains, match_spans, snippet
+from nbtools.traces.query.excerpts import contains, match_spans, snippet, terms_of
 from nbtools.traces.query.search import Searcher, TextQuery
 from nbtools.traces.trace import Trace
 
@@ -43,10 +43,10 @@ class Search:
 
     def find(self, text: str) -> SearchResult:
         """Returns the lines whose text matches, by the rules of ``Trace.search``;
-        complete once ``indexed`` is 100.  Until then, lines whose title contains the text are found, too.
+        complete once ``indexed`` is 100.  Until then, lines whose title matches are found, too.
 
-        Raises ``TraceError`` for a text that cannot be searched for, and if the log has changed since it was
-        read; and whatever else reading the texts raises, such as ``OSError``.  The next search then reads on.
+        Raises ``TraceError`` if the log has changed since it was read, and whatever else reading the texts
+        raises, such as ``OSError``.  The next search then reads on.
         """
         with self._lock:
             if self._query is None or self._query[0] != text:
@@ -57,9 +57,8 @@ class Search:
         indexed = self._searcher.indexed_fraction  # read before the results, which may still grow
         # Rows such as system messages have no line.
         found = [line for number in query.matches() if (line := self._line_by_number[number]) >= 0]
-        title = text.strip().strip('"').lower()
-        if indexed < 1 and title:
-            found += [line for line, known in enumerate(self._titles) if title in known]
+        if indexed < 1 and (terms := terms_of(text)):
+            found += [line for line, title in enumerate(self._titles) if all(term in title for term in terms)]
         return SearchResult(sorted(set(found)), int(99 * indexed) if indexed < 1 else 100)
 
     def finish(self) -> None:
@@ -100,6 +99,6 @@ class Search:
         """Names and subjects of all lines, which can be searched before the index is complete."""
         rows = self._lines.rows
         return [
-            f"{row.name} {row.subject}".lower() if isinstance(row, Call) else getattr(row, "text", "").lower()
+            (f"{row.name} {row.subject}" if isinstance(row, Call) else getattr(row, "text", "")).casefold()
             for row in rows
         ]

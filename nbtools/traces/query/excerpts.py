@@ -6,10 +6,20 @@ import re
 from functools import lru_cache
 
 TERMS = re.compile(r'"([^"]+)"|(\S+)')
-"""The phrases and words of a query."""
+"""The quoted texts and the words of a query."""
+MAX_QUERY = 1_000
+"""Characters of a query that are looked at."""
 _WORD = re.compile(r"\w+")
 _MARGIN = 60
 """Characters of a snippet on each side of a match."""
+
+
+def terms_of(query: str) -> tuple[str, ...]:
+    """Returns what a text must contain to be found, whatever the case: the words of the query, and its texts
+    in quotation marks as they are.  In lower case, each once; none for an empty query.
+    """
+    found = (quoted or word for quoted, word in TERMS.findall(query[:MAX_QUERY]))
+    return tuple(dict.fromkeys(term.casefold() for term in found))
 
 
 def contains(text: str, query: str) -> bool:

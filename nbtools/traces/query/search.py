@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
@@ -17,8 +16,8 @@ from nbtools.traces.following.row_identity import is_same, row_keys
 from nbtools.traces.html import render
 from nbtools.traces.json_access import strings
 from nbtools.traces.model import Call, Event
-from nbtools.traces.query import text_index
-from nbtools.traces.query.excerpts import snippet
+from nbtools.traces.query.excerpts import snippet, terms_of
+from nbtools.traces.query.text_store import TextStore, encoded
 from nbtools.traces.reader import LogFile
 from nbtools.traces.row_texts import text_of_event
 from nbtools.traces.rows import Rows
@@ -49,22 +48,19 @@ class Hit:
 
 
 class Searcher:
-    """Rows and an in-memory index of their texts:
-    of their words, and the compressed texts for everything else.
+    """Rows and their texts, compressed, in memory.
 
-    The index is filled step by step, from any thread, and can be searched as far as it is filled.
+    The texts are read step by step, from any thread, and can be searched as far as they are read.
     """
 
     def __init__(self, events: Rows[Event], calls: Rows[Call]) -> None:
         self._rows = _searched(events, calls)
         self._dead: set[int] = set()
-        self._words = sqlite3.connect(":memory:", check_same_thread=False)
-        self._texts = text_index.TextStore()
+        self._texts = TextStore()
         # While one thread reads texts from the log, others search what is indexed already.
         self._lock, self._indexing, self._starting = Lock(), Lock(), Lock()
         self._indexed = 0
         self._work: Future[None] | None = None
-        text_index.prepare(self._words, substrings=False)
 
     def update(self, events: Rows[Event], calls: Rows[Call]) -> None:
         """Searches these rows from now on: rows whose text is indexed already keep their numbers."""
@@ -105,12 +101,8 @@ class Searcher:
             with ExitStack() as files:
                 for source in {id(log.source): log.source for _, log in self._rows[start:end]}.values():
                     files.enter_context(source.kept_open())
-                texts = [
-                    "" if number in self._dead else text_index.indexed_text(self.text(number))
-                    for number in range(start, end)
-                ]
+                texts = ["" if number in self._dead else self.text(number) for number in range(start, end)]
             with self._lock:
-                text_index.add_words(self._words, enumerate(texts, start))
                 self._texts.add(texts)
                 self._indexed = end
         return True
@@ -139,53 +131,36 @@ class Searcher:
             for number in TextQuery(self, text).matches()[:limit]
         )
 
-    def matching_rows(self, question: text_index.IndexQuery) -> list[int]:
-        """Returns the numbers of the rows whose words match, in order, as far as the index is filled."""
-        with self._lock:
-            found = text_index.matching_numbers(self._words, question, "rowid")
-            return [number for number in found if number not in self._dead]
-
-    def rows_containing(self, substring: str, first: int) -> tuple[list[int], int]:
-        """Returns the numbers of the rows that contain a text in lower case, of the blocks from ``first`` on,
+    def rows_containing(self, terms: Sequence[bytes], first: int) -> tuple[list[int], int]:
+        """Returns the numbers of the rows that contain all terms, in order, of the blocks from ``first`` on,
         and the next block.
         """
         end = self._texts.blocks
-        found = (number for block in range(first, end) for number in self._texts.containing(substring, block))
+        found = (number for block in range(first, end) for number in self._texts.containing(terms, block))
         return [number for number in found if number not in self._dead], end
 
     def text(self, number: int) -> str:
         """Returns the searched text of this row, read now."""
-        row, log = self._rows[number]
-        if isinstance(row, Event):
-            return text_of_event(row, log)
-        detail = row.origin.texts(row)
-        return text_of_call(row.name, row.subject, detail.args, (detail.result, detail.stdout, detail.stderr))
+        return searched_text(*self._rows[number])
 
 
 class TextQuery:
-    """A query on the index as far as it is filled, which scans each text once. Thread-safe."""
+    """A query on the texts as far as they are read, which scans each text once. Thread-safe."""
 
     def __init__(self, searcher: Searcher, text: str) -> None:
         self._searcher = searcher
-        self._questions = list(text_index.index_queries(text))
-        self._substring = next((question.substring for question in self._questions if question.substring), "")
+        self._terms = [encoded(term) for term in terms_of(text)]
         self._scanned = 0
-        self._containing: list[int] = []
+        self._found: list[int] = []
         self._lock = Lock()
 
     def matches(self) -> list[int]:
-        """Returns the rows that match, by the first way to search that finds some. Raises ``TraceError``."""
-        return next(filter(None, map(self._matching, self._questions)), [])
-
-    def _matching(self, question: text_index.IndexQuery) -> list[int]:
-        words = self._searcher.matching_rows(question) if question.table == "words" else None
-        if not question.substring or words == []:
-            return words or []
+        """Returns the rows whose texts contain all words and quoted texts of the query."""
         with self._lock:
-            found, self._scanned = self._searcher.rows_containing(self._substring, self._scanned)
-            self._containing = [*self._containing, *found]
-            containing = self._containing
-        return containing if words is None else sorted(set(containing).intersection(words))
+            if self._terms:
+                found, self._scanned = self._searcher.rows_containing(self._terms, self._scanned)
+                self._found = [*self._found, *found]
+            return self._found
 
 
 def _searched(events: Rows[Event], calls: Rows[Call]) -> list[tuple[Event | Call, LogFile]]:
@@ -196,6 +171,14 @@ def _searched(events: Rows[Event], calls: Rows[Call]) -> list[tuple[Event | Call
     )
     rows.sort(key=lambda pair: (pair[0].session, pair[0].seq))
     return rows
+
+
+def searched_text(row: Event | Call, log: LogFile) -> str:
+    """Returns the text of a row in which a search looks, read now."""
+    if isinstance(row, Event):
+        return text_of_event(row, log)
+    detail = row.origin.texts(row)
+    return text_of_call(row.name, row.subject, detail.args, (detail.result, detail.stdout, detail.stderr))
 
 
 def text_of_call(name: str, subject: str, args: Any, output: Sequence[str]) -> str:

@@ -140,6 +140,7 @@ COLUMNS: dict[type, dict[str, ColumnType]] = {
         sessions calls failed_calls requests input_tokens output_tokens: number
         cost: real
         unpriced: number
+        lower_bound: flag
     """),
     RequestUsage: _columns_of(f"""
         session: text

@@ -21,8 +21,9 @@ from typing import Any
 from msgspec import Struct
 
 from nbtools.core.message import counted
-from nbtools.traces.query.excerpts import TERMS, snippet
-from nbtools.traces.session_index.contents import SEPARATOR, ContentStore, encoded, words_of
+from nbtools.traces.query.excerpts import snippet, terms_of
+from nbtools.traces.query.text_store import SEPARATOR, encoded
+from nbtools.traces.session_index.contents import ContentStore, words_of
 from nbtools.traces.session_index.index import SessionIndex, number_of
 from nbtools.traces.session_index.listing import (
     LoggedSession,
@@ -32,8 +33,6 @@ from nbtools.traces.session_index.listing import (
     session_query,
 )
 
-MAX_QUERY = 1_000
-"""Characters of a query."""
 _LOGS_AT_ONCE = 40
 """Logs whose words are looked at before their texts are searched."""
 _MAX_WORDS = 8
@@ -62,9 +61,8 @@ class ContentQuery:
 
     @cached_property
     def terms(self) -> tuple[bytes, ...]:
-        """The words and quoted texts, in lower case."""
-        found = (phrase or word for phrase, word in TERMS.findall(self.text[:MAX_QUERY]))
-        return tuple(dict.fromkeys(encoded(term.replace("\0", " ").casefold()) for term in found))
+        """The words and quoted texts, encoded, in lower case."""
+        return tuple(map(encoded, terms_of(self.text)))
 
     def selection(self) -> tuple[list[str], dict[str, bytes]]:
         """Returns an SQL condition for each term, which selects blocks by their words, and its values."""

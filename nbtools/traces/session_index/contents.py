@@ -23,13 +23,11 @@ from msgspec import Struct
 
 from nbtools.core.errors import TraceError
 from nbtools.traces.model import Call, Event, Row
-from nbtools.traces.query.search import UNSEARCHED_KINDS, text_of_call
+from nbtools.traces.query.search import UNSEARCHED_KINDS, searched_text
+from nbtools.traces.query.text_store import BLOCK, SEPARATOR, encoded
 from nbtools.traces.reader import LogFile
-from nbtools.traces.row_texts import text_of_event
 from nbtools.traces.session_index.index import MAX_TRIES, STATE, SessionIndex, number_of
 
-BLOCK = 1 << 20
-"""Bytes of text after which a block ends.  Blocks of a log that has grown stay, except the last one."""
 PIECE = 1 << 20
 """Characters of a step after which the rest is a text of its own."""
 OVERLAP = 4_096
@@ -38,8 +36,6 @@ MAX_TEXT = 256 << 20
 """Characters of a log: of one that has more, nothing is indexed."""
 MAX_SECONDS = 60.0
 """Seconds after which reading the texts of a log is given up."""
-SEPARATOR = b"\0"
-"""Between the texts of a block; a text has none."""
 _ROWS_AT_ONCE = 500
 """Texts that are read while the files of a log stay open: a session with sub-agents has many files."""
 _LEVEL = 1
@@ -119,7 +115,7 @@ class LogTexts:
             with log.source.kept_open():
                 for row in rows[first : first + _ROWS_AT_ONCE]:
                     try:
-                        text = _text(row, log)
+                        text = searched_text(row, log)
                     except _UNREADABLE:
                         unreadable += 1
                         text = f"{row.name}\n{row.subject}" if isinstance(row, Call) else row.text
@@ -138,13 +134,6 @@ class LogTexts:
 
 class _TooMuchTextError(Exception):
     """A log has too many texts to index them."""
-
-
-def _text(row: Event | Call, log: LogFile) -> str:
-    if isinstance(row, Event):
-        return text_of_event(row, log)
-    detail = row.origin.texts(row)
-    return text_of_call(row.name, row.subject, detail.args, (detail.result, detail.stdout, detail.stderr))
 
 
 def _cut(pieces: Iterable[tuple[int, str]]) -> Iterator[tuple[array[int], list[bytes]]]:
@@ -172,11 +161,6 @@ def _block(digest: bytes, steps: array[int], content: bytes) -> Block:
         folded == lower,
         zlib.compress(content, _LEVEL),
     )
-
-
-def encoded(text: str) -> bytes:
-    """Returns a text as it is stored and searched for: valid UTF-8 without the separator."""
-    return text.replace("\0", " ").encode("utf-8", "replace")
 
 
 def words_of(folded: bytes) -> list[bytes]:

@@ -38,16 +38,19 @@ def trace(tmp_path: Path) -> traces.Trace:
         ("test failing", ["I"]),
         ('"failing test"', ["I"]),
         ('"test failing"', []),
-        ("fail*", ["I"]),
-        ("fail", ["I"]),  # stands nowhere as a word
+        ("fail*", []),
+        ("ail irs", ["I"]),  # stand nowhere as words
         ("needle", ["word"]),  # beyond what the row has
-        ("naive", ["Edit"]),
+        ("NAÏVE", ["Edit"]),
+        ("naive", []),
+        ("failing failing", ["I"]),
         ("--no-header", ["Bash"]),
         ("test_parse.py", ["Bash"]),
         ("parser.read_all('", ["Bash"]),
         ("MyParser", ["Bash"]),
         ("Parser", ["Bash"]),
         ("src/app", ["Edit"]),
+        ("I look needle", []),  # in two steps
         ("nowhere", []),
         ("", []),
         ("*", []),

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import nbtools
 from nbtools.core.errors import TraceError
 from nbtools.traces import load, search_sessions
+from nbtools.traces.query import excerpts
 from nbtools.traces.session_index import content_search, contents, index, worker
 from nbtools.traces.session_index.content_search import ContentQuery, ContentSearch
 from nbtools.traces.session_index.contents import ContentStore
@@ -96,7 +97,7 @@ def plain(text: str) -> str:
 
 def grep(texts: dict[int, str], query: str) -> tuple[int, ...]:
     """Returns the positions of the texts that contain all words of a query, and its quoted texts."""
-    terms = [plain(phrase or word) for phrase, word in content_search.TERMS.findall(query)]
+    terms = [plain(phrase or word) for phrase, word in excerpts.TERMS.findall(query)]
     found = (at for at, text in texts.items() if terms and all(term in plain(text) for term in terms))
     return tuple(sorted(found))
 
@@ -129,6 +130,14 @@ def test_every_string_is_found_where_grep_finds_it(indexed):
     for query in STRINGS:
         expected = {path: steps for path, texts in logs.items() if (steps := grep(texts, query))}
         assert search(indexed, query) == expected, query
+
+
+def test_the_explorer_finds_the_steps_that_the_list_finds(indexed):
+    for one in indexed.page(SessionQuery()):
+        trace = load(one.path)
+        for query in STRINGS:
+            found = tuple(sorted(hit.row.seq for hit in trace.search(query, 10**6)))
+            assert found == search(indexed, query).get(str(one.path), ()), (one.path, query)
 
 
 TEXT = st.text(
