@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 
 from nbtools.core.deprecation import warn_deprecated
 from nbtools.core.errors import TraceError
@@ -14,11 +15,13 @@ from nbtools.traces.comparison.steps import (
 )
 from nbtools.traces.counts import LogCounts
 from nbtools.traces.model import FileChange, Session, Tokens
-from nbtools.traces.prompts import typed_text
+from nbtools.traces.prompts import first_prompt, title_of
 from nbtools.traces.repeated_records import REPEATS
 from nbtools.traces.trace import Trace
 from nbtools.traces.usage.requests import sum_of_tokens
 from nbtools.traces.working_directory import file_key, relative_path
+
+MAX_TASK = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +37,9 @@ class ChangedFile:
 @dataclass(frozen=True, slots=True)
 class Run:
     """One of the compared sessions, with its sub-agents.
-    ``name`` is its letter, ``task`` the beginning of the first prompt.
+    ``name`` is its letter, ``title`` the session's, else the first prompt, else the name of the log. ``task``
+    is the first real prompt (``prompts.FirstPrompt``), at most ``MAX_TASK`` characters of it: runs of one
+    task have it in common.
 
     ``repeats`` is the number of records that a fork repeats of another run:
     they are aligned, and not counted again.
@@ -152,14 +157,15 @@ def run_of(trace: Trace, name: str, compared: int, *, prices: bool = False) -> R
     live = {(call.session, call.id) for call in calls}
     applied = [one for one in trace.file_changes if one.applied and one.path]
     ids = {one.id for one in main}
-    typed = (
-        typed_text(one.text) for one in trace.events if one.kind == "user" and one.live and one.session in ids
-    )
-    task = " ".join(next(filter(None, typed), "").split())
+    events = zip(trace.events, trace.events.log_files, strict=True)
+    prompt = first_prompt(((one, of) for one, of in events if one.session in ids), whole=True)
+    task = " ".join(prompt.split())[:MAX_TASK]
+    log = str(trace.readings[0].source.path) if trace.readings else ""
+    title = title_of(main[0].title if len(main) == 1 else "", task)
     return Run(
         name=name,
-        title=(typed_text(main[0].title) if len(main) == 1 else "") or task or main[0].id,
-        log=str(trace.readings[0].source.path) if trace.readings else "",
+        title=title or PurePath(log).name or main[0].id,
+        log=log,
         folder=main[0].cwd,
         agents=_unique(one.agent for one in main),
         models=_unique(model for one in trace.sessions for model in one.models),

@@ -12,7 +12,7 @@ from nbtools.traces.counts import DEFINITIONS
 from nbtools.traces.explorer.explorer_view import TraceFact
 from nbtools.traces.explorer.redaction import redacted
 from nbtools.traces.model import SampleResult
-from nbtools.traces.prompts import typed_text
+from nbtools.traces.prompts import first_prompt, title_of
 from nbtools.traces.repeated_records import REPEATS
 from nbtools.traces.session_index.places import label_of
 from nbtools.traces.trace import Trace
@@ -54,13 +54,12 @@ def summary_of(trace: Trace) -> Summary:
 
 def _title(trace: Trace) -> str:
     roots = [session for session in trace.sessions if not session.parent]
-    named = prompt = ""
+    title = ""
     if len(roots) == 1:
-        named = next((session.title for session in roots if session.title), "")
-        prompts = (event.text for event in trace.events if event.kind == "user" and event.text.strip())
-        prompt = next(prompts, "")
+        prompt = first_prompt(zip(trace.events, trace.events.log_files, strict=True))
+        title = title_of(roots[0].title, prompt)
     name = next((reading.source.path.name for reading in trace.readings), "")
-    return one_line(redacted((typed_text(named) or typed_text(prompt) or name).strip()), _MAX_TITLE)
+    return one_line(redacted(title or name), _MAX_TITLE)
 
 
 def _origin(trace: Trace) -> Iterator[TraceFact]:

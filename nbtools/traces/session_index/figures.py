@@ -15,12 +15,12 @@ from nbtools.traces.counts import LogCounter, LogCounts
 from nbtools.traces.formats import open_log
 from nbtools.traces.model import Event, Problem, Row, Session
 from nbtools.traces.parallel_reading import batch_of, gc_paused, read_rows
-from nbtools.traces.prompts import typed_text
+from nbtools.traces.prompts import FirstPrompt, typed_text
 from nbtools.traces.reader import NO_KNOWN_STEPS, LogFile
 from nbtools.traces.repeated_records import REPEATS, find_repeats, without_repeats
 from nbtools.traces.reviews.record_hashes import SessionStarts, encode_starts
 from nbtools.traces.reviews.records import SessionStart
-from nbtools.traces.session_index.head import one_title
+from nbtools.traces.session_index.head import one_line_title
 from nbtools.traces.usage.usage_groups import LogUsage, UsageCounter
 
 _MAX_TEXT = 20_000
@@ -70,6 +70,7 @@ class _Reading:
     def __init__(self) -> None:
         self.counter = LogCounter()
         self.usage = UsageCounter()
+        self.prompt = FirstPrompt()
         self.texts: list[str] = []
         self.size = 0
 
@@ -82,15 +83,15 @@ class _Reading:
             self.counter.add(row)
             self.usage.add(row)
             if isinstance(row, Event):
+                self.prompt.add(row, log)
                 self._add_text(row)
             elif isinstance(row, Problem) and row.why == NO_KNOWN_STEPS:
                 problem = f"{NO_KNOWN_STEPS[:1].upper()}{NO_KNOWN_STEPS[1:]}."
         sessions = self.counter.sessions
         roots = [session for session in sessions if not session.parent] or sessions
         models = list(dict.fromkeys(model for session in roots for model in session.models))
-        title = typed_text(roots[0].title) if len(roots) == 1 else ""
         return LogFigures(
-            title=one_title(title, self.texts) if len(roots) == 1 else "",
+            title=one_line_title(roots[0].title, self.prompt.text) if len(roots) == 1 else "",
             model=models[-1][:300] if models else "",
             project=next((session.cwd[:4096] for session in roots if session.cwd), ""),
             text="\n".join(self.texts)[:_MAX_TEXT],

@@ -7,7 +7,7 @@ import io
 import os
 import re
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
@@ -17,7 +17,7 @@ from msgspec import Struct
 from nbtools.core.errors import TraceError
 from nbtools.traces.formats import formats, open_log, unsupported_agent
 from nbtools.traces.model import Event, Session
-from nbtools.traces.prompts import typed_text
+from nbtools.traces.prompts import FirstPrompt, bare_command, title_of, typed_text
 from nbtools.traces.reader import FALLBACK_FORMAT, Format, Head, LogFile
 from nbtools.traces.readers.inspect.log import run_of_archive
 from nbtools.traces.session_index.scan import LogStat
@@ -25,7 +25,7 @@ from nbtools.traces.source import Source
 from nbtools.traces.stored_sessions import stored_path
 
 _SIZES = (8 << 10, 40 << 10, 1 << 20)
-"""Bytes of the beginning: more are read only where the first prompt is not among the first ones."""
+"""Bytes of the beginning: more are read only where the first real prompt is not among the first ones."""
 _TAIL = 4 << 10
 _EVENT_FILES = 12
 """Files read of a log that is a folder."""
@@ -88,7 +88,8 @@ def _of_file(log: LogStat) -> LogHead:
         if size == _SIZES[0] == len(content) and b"\n" not in content:
             continue  # not even the first line, as in Codex's logs, which begin with its instructions
         head = _head_of(log, content)
-        if head.text or head.problem or len(content) < size:
+        has_title = head.title and not bare_command(head.title)
+        if (head.text and has_title) or head.problem or log.size <= size:
             break
     return head
 
@@ -151,7 +152,7 @@ def _facts(log: LogFile) -> LogHead:
     session: Session | None = None
     texts: list[str] = []
     models: dict[str, None] = {}
-    first = ""
+    first, prompt = "", FirstPrompt()
     for row in islice(log.rows(), _MAX_ROWS):
         if isinstance(row, Session):
             if session is None and not row.parent:
@@ -160,6 +161,7 @@ def _facts(log: LogFile) -> LogHead:
             models |= dict.fromkeys(row.models)
         elif isinstance(row, Event) and row.kind == "user" and row.live and (text := typed_text(row.text)):
             texts.append(text)
+            prompt.add(row, log)
             if not first and row.at is not None:
                 first = hashlib.sha256(
                     f"{log.format.name} {row.at} {row.text}".encode("utf-8", "replace")
@@ -169,7 +171,7 @@ def _facts(log: LogFile) -> LogHead:
     return LogHead(
         log.format.name,
         session.agent,
-        one_title(typed_text(session.title), texts),
+        one_line_title(session.title, prompt.text),
         next(reversed(models), "")[:_MAX_NAME],
         session.cwd[:4096],
         session.branch[:_MAX_NAME],
@@ -181,11 +183,9 @@ def _facts(log: LogFile) -> LogHead:
     )
 
 
-def one_title(title: str, texts: Iterable[str]) -> str:
-    """Returns the title of a session: the recorded one, else its first prompt;
-    at most ``_MAX_NAME`` characters.
-    """
-    return " ".join((title or next(iter(texts), ""))[: 2 * _MAX_NAME].split())[:_MAX_NAME]
+def one_line_title(recorded: str, prompt: str) -> str:
+    """Returns the title of a session (``title_of``) on one line of at most ``_MAX_NAME`` characters."""
+    return " ".join(title_of(recorded, prompt)[: 2 * _MAX_NAME].split())[:_MAX_NAME]
 
 
 def _beginning_and_end(path: str, size: int) -> bytes:
