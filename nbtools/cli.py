@@ -120,6 +120,21 @@ def _add_trace(parser: argparse.ArgumentParser) -> None:
         default="",
         help="with several logs: the one with which the others are aligned, A for the first",
     )
+    parser.add_argument(
+        "--learners",
+        metavar="FOLDER",
+        help="the work of learners, a folder for each with session logs and notebooks, as a table",
+    )
+    parser.add_argument(
+        "--rubric",
+        metavar="FILE",
+        help="with --learners: a code book with the criteria (default: that of the project or the person)",
+    )
+    parser.add_argument(
+        "--share",
+        metavar="FOLDER",
+        help="with --learners: write one HTML file for each learner into FOLDER, without secrets",
+    )
     parser.set_defaults(run=_trace)
 
 
@@ -217,6 +232,12 @@ def _trace(options: argparse.Namespace) -> int:
         if options.add:
             print(f"Session logs in {add_log_folder(options.add)} are listed from now on.")
             return 0
+        if options.learners:
+            from nbtools.traces.submissions.terminal import learners_output  # noqa: PLC0415 - as above
+
+            print(learners_output(options), flush=True)
+            return 0
+        _refuse_learner_options(options)
         if options.left_out:
             print(left_out_table(options.log, as_json=options.json), flush=True)
             return 0
@@ -247,6 +268,15 @@ def _trace(options: argparse.Namespace) -> int:
     except BrokenPipeError:  # the reader has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
+
+
+def _refuse_learner_options(options: argparse.Namespace) -> None:
+    """Raises ``TraceError`` for an option that needs a folder of learners' work."""
+    stray = next((name for name in ("rubric", "share") if getattr(options, name)), None)
+    if stray is not None:
+        raise TraceError(
+            f"--{stray} is for the work of learners: nbtools trace --learners FOLDER --{stray} …"
+        )
 
 
 def _refuse_list_options(options: argparse.Namespace, found: object) -> None:

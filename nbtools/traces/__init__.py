@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from nbtools.traces.session_index.places import add_log_folder
     from nbtools.traces.session_index.session_totals import totals
     from nbtools.traces.sharing.page import find_secrets, share
+    from nbtools.traces.submissions.learner_set import LearnerSet, learners
     from nbtools.traces.trace import Trace, load, load_many, stream
 
 _MODULES = {
@@ -60,6 +61,7 @@ _MODULES = {
     "nbtools.traces.session_index.places": "add_log_folder",
     "nbtools.traces.session_index.session_totals": "totals",
     "nbtools.traces.sharing.page": "find_secrets share",
+    "nbtools.traces.submissions.learner_set": "LearnerSet learners",
     "nbtools.traces.trace": "Trace load load_many stream",
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
@@ -72,6 +74,7 @@ __all__ = [
     "Event",
     "Facet",
     "FileChange",
+    "LearnerSet",
     "LeftOut",
     "LoggedSession",
     "Problem",
@@ -89,6 +92,7 @@ __all__ = [
     "find_secrets",
     "follow",
     "kept_logs",
+    "learners",
     "left_out",
     "load",
     "load_many",

@@ -56,7 +56,8 @@ def find_repeats(logs: Sequence[RowBatch]) -> list[Repeats | None]:
     if not related:
         return found
     keys = {
-        at: _keys(logs[at]) for at in {*related, *(owner for owners in related.values() for owner in owners)}
+        at: record_keys(logs[at])
+        for at in {*related, *(owner for owners in related.values() for owner in owners)}
     }
     whole = {
         session.id: session
@@ -143,7 +144,10 @@ def _began(log: RowBatch) -> tuple[float, float]:
     return first, ended
 
 
-def _keys(log: RowBatch) -> set[Key]:
+def record_keys(log: RowBatch) -> set[Key]:
+    """Returns what the messages, calls and requests of a log have in common with their copies, as far as
+    their times are recorded.
+    """
     rows: Iterable[Event | Call | RequestUsage] = (*log.events, *log.calls, *log.usage)
     return {key for row in rows if (key := _key(row)) is not None}
 

@@ -29,6 +29,8 @@ LOGS = {
     "session.jsonl": FIRST,
     "other.jsonl": SECOND,
     **dict(zip(("A.jsonl", "B.jsonl", "C.jsonl"), (FIRST, SECOND, FIRST), strict=True)),
+    "submissions/anna/session.jsonl": FIRST,
+    "submissions/ben/session.jsonl": SECOND,
     "runs/1.jsonl": FIRST,
     "runs/2.jsonl": SECOND,
 }
@@ -113,7 +115,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (work / "a.txt").write_text("done\n")
     (work / ".claude").mkdir()
     (work / ".claude/settings.json").write_text('{"permissions": {"allow": ["Bash(git log:*)"]}}')
-    (work / "runs").mkdir()
+    for name in ("runs", "submissions/anna", "submissions/ben"):
+        (work / name).mkdir(parents=True)
+    rubric = blocks(ROOT / "docs/how-to/learners.md", "toml")[0]
+    (work / "rubric.toml").write_text(rubric, encoding="utf-8")
     for name, sample in LOGS.items():
         (work / name).write_text(beginning(sample), encoding="utf-8")
     sessions = home / ".claude/projects/-work-shop"

@@ -198,6 +198,17 @@ def removal_for(
     )
 
 
+def patterns_in(path: str) -> list[str]:
+    """Returns the expressions in a file, one a line, without empty lines and those that begin with ``#``;
+    none without a path. Raises ``TraceError``.
+    """
+    try:
+        lines = Path(path).expanduser().read_text(encoding="utf-8").splitlines() if path else []
+    except (OSError, UnicodeDecodeError) as error:
+        raise TraceError(f"{path}: {error}.") from error
+    return [line for line in lines if line.strip() and not line.startswith("#")]
+
+
 def without_secrets(records: Sequence[Any], removal: Removal) -> list[Any]:
     """Returns JSON without secrets. Everything is searched first,
     because a secret is removed wherever it occurs.

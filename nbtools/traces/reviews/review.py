@@ -25,11 +25,12 @@ from nbtools.traces.reviews.records import (
     Target,
     in_force,
 )
-from nbtools.traces.reviews.review_settings import default_reviewer
+from nbtools.traces.reviews.review_settings import default_reviewer, review_settings
 from nbtools.traces.reviews.signals import signals_of
 from nbtools.traces.reviews.statistics import Agreement, Rate, agreement_of, rate_of
 from nbtools.traces.reviews.store import LabelFile
 from nbtools.traces.rows import Rows
+from nbtools.traces.session_index.index import number_of
 
 if TYPE_CHECKING:
     from nbtools.traces.trace_rows import TraceRows
@@ -86,9 +87,18 @@ class Review:
 
     @property
     def book(self) -> CodeBook:
-        """The code book. Raises ``TraceError`` where its file is not a code book."""
-        self._book = self._book or load_code_book()
+        """The code book: for logs that are reviewed by a rubric this one. Raises ``TraceError`` where its
+        file is not a code book.
+        """
+        self._book = self._book or self._rubric() or load_code_book()
         return self._book
+
+    def _rubric(self) -> CodeBook | None:
+        settings = review_settings()
+        if settings.rubric is None:
+            return None
+        ids = {f"{number_of(str(log.source.path)):014x}" for log in self._trace.readings}
+        return settings.rubric if ids <= {*settings.queue} else None
 
     # --- writing
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
@@ -12,9 +12,12 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from nbtools.core.errors import TraceError
+from nbtools.traces.model import Row
+from nbtools.traces.reader import LogFile
+from nbtools.traces.reviews.code_book import CodeBook
 from nbtools.traces.reviews.queue import sampled
 from nbtools.traces.reviews.records import Label
-from nbtools.traces.reviews.review import review as review_of
+from nbtools.traces.reviews.review import Review
 from nbtools.traces.reviews.review_settings import default_reviewer
 from nbtools.traces.reviews.session_verdicts import (
     IndexedLog,
@@ -31,6 +34,7 @@ from nbtools.traces.session_index.index import COUNTS, SessionIndex
 from nbtools.traces.session_index.listing import LoggedSession, Outcome, sessions
 from nbtools.traces.session_index.places import OTHER, Place
 from nbtools.traces.session_index.scan import LogStat
+from nbtools.traces.stored_sessions import stored_path
 from nbtools.traces.trace import load
 
 Log: TypeAlias = LoggedSession | str | Path
@@ -64,7 +68,8 @@ class ReviewSet:
 
     Verdicts come from ``file``, by default the person's own label file, as they are when they are asked for.
     ``blind`` hides those of others on a session until the reviewer has given one. ``starts`` say how the
-    sessions of logs that are not in the index begin, by the logs' ids (``decode_starts``).
+    sessions of logs that are not in the index begin, by the logs' ids (``decode_starts``). ``book`` has the
+    labels, by default the code book of the project or the person.
     """
 
     def __init__(
@@ -75,11 +80,13 @@ class ReviewSet:
         file: LabelFile | None = None,
         blind: bool = False,
         starts: Mapping[str, str] = MappingProxyType({}),
+        book: CodeBook | None = None,
     ) -> None:
         self.sessions: Sequence[LoggedSession] = list({one.path: one for one in logs}.values())
         self.reviewer = reviewer or default_reviewer()
         self.file = file or LabelFile()
         self.blind = blind
+        self.book = book
         self._other_starts = starts
 
     @property
@@ -118,9 +125,13 @@ class ReviewSet:
         """Gives a session of the set the verdict ``pass``, ``fail`` or ``defer``. Reads its log.
         Raises ``TraceError``.
         """
-        review = review_of(load(_path(log)))
-        review.file, review.reviewer = self.file, self.reviewer
-        return review.verdict(None, value)
+        return self._review(log).verdict(None, value)
+
+    def label(self, log: Log, code: str) -> Label:
+        """Applies a code of the code book, by its name or key, to a session of the set. Reads its log.
+        Raises ``TraceError``.
+        """
+        return self._review(log).label(None, code)
 
     def agreement(self, a: str, b: str, confidence: float = 0.95) -> Agreement:
         """Returns how far two reviewers agree, with Cohen's κ and its confidence interval, on the sessions on
@@ -146,9 +157,16 @@ class ReviewSet:
         done, total = self.progress()
         return f"<ReviewSet: {done} of {total} sessions reviewed by {self.reviewer}>"
 
+    @property
+    def logs(self) -> list[IndexedLog]:
+        """The logs of the sessions, with how these begin."""
+        return [IndexedLog(one.path, one.format, self._starts.get(one.id, "")) for one in self.sessions]
+
+    def _review(self, log: Log) -> Review:
+        return Review(load(_path(log)), self.file, self.reviewer, self.book)
+
     def _verdicts(self) -> Sequence[LogVerdicts]:
-        logs = [IndexedLog(one.path, one.format, self._starts.get(one.id, "")) for one in self.sessions]
-        return verdicts_of(self.file.records(), logs)
+        return verdicts_of(self.file.records(), self.logs)
 
     @cached_property
     def _starts(self) -> Mapping[str, str]:
@@ -193,7 +211,7 @@ def review_set(
         elif (path := _path(one)) in known:
             listed.append(known[path])
         else:
-            session, beginning = _read_outside(path)
+            session, beginning = read_session(path)
             listed.append(session)
             starts[session.id] = beginning
     if sample is not None:
@@ -205,15 +223,19 @@ def _path(log: Log) -> Path:
     return log.path if isinstance(log, LoggedSession) else Path(log).expanduser().absolute()
 
 
-def _read_outside(path: Path) -> tuple[LoggedSession, str]:
-    """Returns a session that is in no agent's folder, and how its sessions begin. Raises ``TraceError``."""
+def read_session(
+    path: Path, rows_of: Callable[[LogFile], Iterable[Row]] = LogFile.rows
+) -> tuple[LoggedSession, str]:
+    """Reads a log in no agent's folder: returns it as the list has it, and how its sessions begin.
+    ``rows_of`` returns the rows of the log. Raises ``TraceError``.
+    """
     try:
-        status = path.stat()
+        status = stored_path(path).stat()
     except OSError as error:
         raise TraceError(f"{path} cannot be read: {error.strerror or error}.") from error
     place = Place(OTHER, path.parent, ())
     head = read_head(LogStat(str(path), place, status.st_size, status.st_mtime_ns, status.st_ino))
-    figures = read_figures(str(path))
+    figures = read_figures(str(path), (), rows_of)
     counts: dict[str, Any] = {name: getattr(figures.counts, name, None) for name in COUNTS}
     session = LoggedSession(
         path=path,
@@ -226,6 +248,7 @@ def _read_outside(path: Path) -> tuple[LoggedSession, str]:
         changed=status.st_mtime_ns / 1e9,
         size=status.st_size,
         started=getattr(figures.counts, "started", None),
+        duration=getattr(figures.counts, "duration", None),
         read=True,
         problem=figures.problem,
         **counts,

@@ -14,6 +14,7 @@ from msgspec import Meta, Struct
 from nbtools.core.errors import TraceError
 from nbtools.storage.folder_lock import folder_lock
 from nbtools.storage.state_folder import private_folder, state_path
+from nbtools.traces.reviews.code_book import CodeBook
 
 FILE_NAME = "settings.json"
 MAX_QUEUE = 5_000
@@ -22,12 +23,14 @@ _MAX_BYTES = 5_000_000
 
 class ReviewSettings(Struct, frozen=True, omit_defaults=True):
     """The remembered values. ``reviewer`` is empty for the default name; ``queue`` are the ids of logs in the
-    list of sessions, in the order in which they are reviewed.
+    list of sessions, in the order in which they are reviewed, and ``rubric`` their labels, if these are not
+    those of the project or the person.
     """
 
     reviewer: Annotated[str, Meta(max_length=200)] = ""
     blind: bool = False
     queue: Annotated[tuple[Annotated[str, Meta(max_length=40)], ...], Meta(max_length=MAX_QUEUE)] = ()
+    rubric: CodeBook | None = None
 
     @property
     def name(self) -> str:

@@ -81,28 +81,37 @@ def _common(values: Sequence[str]) -> str:
 
 
 def verdicts_of(records: Iterable[Record], logs: Sequence[IndexedLog]) -> list[LogVerdicts]:
-    """Returns the verdicts on the sessions of each log.
+    """Returns the verdicts on the sessions of each log, by ``records_of``."""
+    verdicts = (one for one in in_force(records) if one.kind == "verdict" and _is_on_session(one))
+    return [_verdicts_on(log, found) for log, found in zip(logs, records_of(verdicts, logs), strict=True)]
+
+
+def _is_on_session(record: Record) -> bool:
+    return record.target.first is None and not record.target.span
+
+
+def records_of(records: Iterable[Record], logs: Sequence[IndexedLog]) -> list[list[tuple[str, Record]]]:
+    """Returns the records about each log, in their order, each with the session that it is about.
 
     A record is about a log that begins like its session, as copies do, or has its path and a session with its
     id. A log that was not read as a whole yet has those that were written about its path.
     """
     by_path: dict[str, list[_Numbered]] = defaultdict(list)
     by_start: dict[tuple[str, str], list[_Numbered]] = defaultdict(list)
-    for numbered in enumerate(in_force(records)):
+    for numbered in enumerate(records):
         target = numbered[1].target
-        if numbered[1].kind == "verdict" and target.first is None and not target.span:
-            by_path[target.log].append(numbered)
-            by_start[target.format, target.start].append(numbered)
+        by_path[target.log].append(numbered)
+        by_start[target.format, target.start].append(numbered)
     if not by_path:
-        return [LogVerdicts() for _ in logs]
-    return [_verdicts_on(log, by_path[str(log.path)], by_start) for log in logs]
+        return [[] for _ in logs]
+    return [_records_on(log, by_path[str(log.path)], by_start) for log in logs]
 
 
-def _verdicts_on(
+def _records_on(
     log: IndexedLog,
     written_here: Sequence[_Numbered],
     by_start: Mapping[tuple[str, str], Sequence[_Numbered]],
-) -> LogVerdicts:
+) -> list[tuple[str, Record]]:
     starts = decode_starts(log.starts)
     known = {start.session for start in starts}
     session_of = {
@@ -114,10 +123,16 @@ def _verdicts_on(
         for value in start.hashes:
             for number, record in by_start.get((log.format, value), ()):
                 session_of[number] = start.session, record
+    return [session_of[number] for number in sorted(session_of)]
+
+
+def _verdicts_on(log: IndexedLog, found: Sequence[tuple[str, Record]]) -> LogVerdicts:
+    if not found:
+        return LogVerdicts()
     by_session: dict[str, dict[str, str]] = defaultdict(dict)
-    for _, (session, record) in sorted(session_of.items()):  # the last one written counts
+    for session, record in found:  # the last one written counts
         by_session[session][record.reviewer] = record.value
-    return LogVerdicts(by_session, len(starts) if log.starts else None)
+    return LogVerdicts(by_session, len(decode_starts(log.starts)) if log.starts else None)
 
 
 def agreement_on(

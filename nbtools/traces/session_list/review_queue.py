@@ -79,7 +79,7 @@ class ReviewQueue:
                 f"These are {len(ids):,} sessions, and at most {MAX_QUEUE:,} can be reviewed together. Choose"
                 " a filter or a sample."
             )
-        settings = change_review_settings(queue=tuple(ids))
+        settings = change_review_settings(queue=tuple(ids), rubric=None)
         return self._reviews(settings, self._version(settings))
 
     def open(self, params: NextReviewParams, open_log: Callable[[str], TraceView]) -> ReviewedLog:

@@ -17,6 +17,7 @@ from markupsafe import Markup
 from msgspec.structs import asdict
 
 from nbtools.core.errors import TraceError
+from nbtools.core.message import counted
 from nbtools.core.secret_search import Secret
 from nbtools.traces.explorer.chips import Chips, StepChips
 from nbtools.traces.explorer.export.new_file import create_file
@@ -25,7 +26,14 @@ from nbtools.traces.explorer.line_style import StepLine
 from nbtools.traces.explorer.log_rows import columns_of, seconds_at
 from nbtools.traces.explorer.redaction import redacting
 from nbtools.traces.explorer.row_messages import TraceExplorerParams, TraceRows
-from nbtools.traces.export.removal import HEAD, Patterns, Removal, RemovingRedactor, removal_for
+from nbtools.traces.export.removal import (
+    HEAD,
+    Patterns,
+    Removal,
+    RemovingRedactor,
+    removal_for,
+    without_secrets,
+)
 from nbtools.traces.parallel_reading import gc_paused
 from nbtools.traces.sharing.notes import Notes, without_unreviewed
 from nbtools.traces.sharing.shortening import shortened
@@ -43,6 +51,16 @@ _UNESCAPED = {code: code + 0x100 for code in (*range(0x20), ord('"'), ord("\\"))
 """Bytes that JSON would escape are other characters, of which the low byte is the same.  Most of the buffer
 are texts that occur elsewhere in the data: in base64, they would not be compressed together with those.
 """
+_MAX_PLACES = 40
+"""Steps that are named for one kind of removed texts."""
+_NO_FACTS = Markup("")
+_ABOUT_STYLE = """
+.nbtools-facts { padding: 12px 16px; font: 14px/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
+.nbtools-facts h1 { margin: 0 0 8px; font-size: 18px; }
+.nbtools-facts h2 { margin: 12px 0 4px; font-size: 14px; }
+.nbtools-facts th { padding: 2px 18px 2px 0; font-weight: normal; text-align: left; vertical-align: top; }
+.nbtools-facts td { padding: 2px 0; vertical-align: top; white-space: pre-line; }
+"""
 _MAX_TOOL = 4_000
 """Characters of a call as a ``%tool`` cell; a longer one is left out, because the card shows the same."""
 
@@ -59,6 +77,16 @@ class ShareOptions:
     keep: tuple[str, ...] = ()
     home: bool = True
     notes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """Facts above the session, such as those about a learner. ``title`` is that of the page, and nothing is
+    removed from it. ``tables`` are JSON: objects with a ``title`` and ``rows`` with ``name`` and ``value``.
+    """
+
+    title: str
+    tables: tuple[dict[str, Any], ...]
 
 
 def write_html(trace: Trace, path: str | Path, options: ShareOptions) -> tuple[Path, tuple[Secret, ...]]:
@@ -123,10 +151,19 @@ def options_of(
     )
 
 
-def shared_page(trace: Trace, options: ShareOptions) -> tuple[str, tuple[Secret, ...]]:
+def shared_page(
+    trace: Trace, options: ShareOptions, about: About | None = None
+) -> tuple[str, tuple[Secret, ...]]:
     """Returns the HTML, and what was removed from it.  Raises ``TraceError``."""
-    session = _SharedSession(trace, options)
+    session = _SharedSession(trace, options, about)
     return _smallest(session, session.removal.note), session.removal.secrets
+
+
+def facts_page(about: About, options: ShareOptions) -> str:
+    """Returns a page with facts only, without a session.  Raises ``TraceError``."""
+    removal = removal_for((), options.patterns, options.keep, home=options.home)
+    tables = without_secrets(about.tables, removal)
+    return "".join(_frame(about.title, _about_html(about.title, tables, removal), has_session=False))
 
 
 class _SharedSession:
@@ -136,7 +173,8 @@ class _SharedSession:
     ``head`` has the fields of a ``SharedLog`` that belong to no step.  Raises ``TraceError``.
     """
 
-    def __init__(self, trace: Trace, options: ShareOptions) -> None:
+    def __init__(self, trace: Trace, options: ShareOptions, about: About | None = None) -> None:
+        self.about = about
         self.removal = removal_for(trace.sessions, options.patterns, options.keep, home=options.home)
         self._steps: list[bytes] = []
         touched = self._read(trace, notes=options.notes)
@@ -144,6 +182,13 @@ class _SharedSession:
 
     def __len__(self) -> int:
         return len(self._steps)
+
+    def frame(self) -> tuple[str, str]:
+        """Returns the HTML before and after the data."""
+        about = self.about
+        if about is None:
+            return _frame(self.head["view"]["title"])
+        return _frame(about.title, _about_html(about.title, self.head["about"], self.removal))
 
     def steps(self) -> Iterator[dict[str, Any]]:
         """Yields the line and the details of each step."""
@@ -188,6 +233,7 @@ class _SharedSession:
             "view": view,
             "rows": rows,
             "facets": without_unreviewed(added["facets"]),
+            "about": [] if self.about is None else [*self.about.tables],
         }
         return [*touched, _search(self.head, removal)]
 
@@ -233,7 +279,7 @@ def _details(opened: dict[str, Any]) -> dict[str, Any]:
 
 def _smallest(session: _SharedSession, note: str) -> str:
     """Returns the page with texts shortened as far as needed."""
-    frame = _frame(session.head["view"]["title"])
+    frame = session.frame()
     room = max(_LEAST_BYTES, _BYTES_PER_STEP * len(session)) - sum(map(len, frame))
     *longer, shortest = _LIMITS
     trials = (_data(session, note, limit, room) for limit in longer)
@@ -262,7 +308,8 @@ def _data(session: _SharedSession, note: str, limit: int, room: int | None = Non
         separator = ","
         if room is not None and size * 4 // 3 > room:
             return None
-    rest = {**session.head, **_rows(session.head["rows"], steps), "note": note}
+    head = {name: value for name, value in session.head.items() if name != "about"}
+    rest = {**head, **_rows(session.head["rows"], steps), "note": note}
     add(f"{separator if not steps else ''}],{_json(rest)[1:]}")
     data = base64.b64encode(b"".join((*pieces, packer.flush()))).decode()
     return data if room is None or len(data) <= room else None
@@ -288,10 +335,35 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _frame(title: str) -> tuple[str, str]:
+_REMOVED = {"pattern": "names of other people, and patterns"}
+"""Kinds of what was removed, in words for readers of the file."""
+
+
+def _about_html(title: str, tables: Sequence[dict[str, Any]], removal: Removal) -> Markup:
+    """Returns the facts with a list of what was removed, which tells no beginning of it."""
+    places: dict[str, dict[str, None]] = {}
+    for one in removal.secrets:
+        if not one.kept:
+            places.setdefault(_REMOVED.get(one.kind, one.kind), {}).update(dict.fromkeys(one.places))
+    removed = [{"name": kind, "value": _places_text([*steps])} for kind, steps in places.items()]
+    return Markup(  # noqa: S704 - the template escapes
+        render("shared_facts", title=title, tables=tables, removed=removed)
+    )
+
+
+def _places_text(places: Sequence[str]) -> str:
+    steps = [place for place in places if place != HEAD]
+    if not steps:
+        return "in the title and these facts"
+    more = len(steps) - _MAX_PLACES
+    listed = ", ".join(steps[:_MAX_PLACES])
+    return f"in {counted(len(steps), 'step')}: {listed}{f' and {more:,} more' if more > 0 else ''}"
+
+
+def _frame(title: str, about: Markup = _NO_FACTS, *, has_session: bool = True) -> tuple[str, str]:
     """Returns the HTML before and after the data.
 
-    Its policy allows the one script and the one style sheet inside it, by their hashes,
+    Its policy allows the one script and the style sheets inside it, by their hashes,
     and no request at all.
     """
     script, style = ((_STATIC / f"shared_page.{kind}").read_text(encoding="utf-8") for kind in ("js", "css"))
@@ -302,9 +374,13 @@ def _frame(title: str) -> tuple[str, str]:
         style=Markup(style),  # noqa: S704 - our own
         script_hash=_hash(script),
         style_hash=_hash(style),
+        about=about,
+        about_style=Markup(_ABOUT_STYLE),  # noqa: S704 - as above
+        about_hash=_hash(_ABOUT_STYLE) if about else "",
+        has_session=has_session,
         data=_DATA,
     )
-    before, _, after = page.rpartition(_DATA)
+    before, _, after = page.rpartition(_DATA) if has_session else (page, "", "")
     return before, after
 
 

@@ -16,6 +16,7 @@ from nbtools.traces.explorer.export.static_html import line_text, text_lines
 from nbtools.traces.explorer.line_changes import line_moves
 from nbtools.traces.explorer.timeline import Timeline
 from nbtools.traces.export.formats import ExportOptions, default_name, export_format, write_export
+from nbtools.traces.export.removal import patterns_in
 from nbtools.traces.following.follow import open_begun_log
 from nbtools.traces.model import Call
 from nbtools.traces.sharing.page import find_secrets, options_of, write_html
@@ -112,11 +113,7 @@ def exported(log: str, name: str, target: str = "", *more: str, patterns: str) -
     """
     if more:
         raise TraceError(f"--export takes a format and a file; {more[0]!r} is one name too many.")
-    try:
-        lines = Path(patterns).expanduser().read_text(encoding="utf-8").splitlines() if patterns else []
-    except (OSError, UnicodeDecodeError) as error:
-        raise TraceError(f"{patterns}: {error}.") from error
-    redact = [line for line in lines if line.strip() and not line.startswith("#")]
+    redact = patterns_in(patterns)
     about = "" if name == "html" else export_format(name).about
     trace = load(log)
     if name == "html":
