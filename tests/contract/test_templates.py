@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeVar, get_origin
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from markupsafe import Markup
 from pydantic import BaseModel
 
 from nbtools.cards.card_model import Block, Card, CardAction, CardPlace, TextBlock
@@ -45,6 +46,7 @@ from nbtools.traces.explorer.summary import Summary
 from nbtools.traces.html import render as render_trace
 from nbtools.traces.model import NOWHERE, Problem
 from nbtools.traces.query.sql import query_result_html
+from nbtools.traces.submissions.table import Bar, Column
 from tests.browser.catalogue import BLOCKS
 
 M = TypeVar("M", bound=BaseModel)
@@ -199,6 +201,26 @@ def trace(text: str) -> str:
     return trace_html(Summary(text, facts), steps, [step.number for step in steps], bars)
 
 
+def shared_facts(text: str) -> str:
+    row = {"name": text, "value": text}
+    return render_explorer("shared_facts", title=text, tables=[{"title": text, "rows": [row]}], removed=[row])
+
+
+def learners(text: str) -> str:
+    return render_explorer(
+        "learners",
+        title=text,
+        about=f"{text} ",
+        columns=[Column(text, text), Column(text, text, is_number=False)],
+        rows=[(text, [Bar(6, "#123456", text)], [[text], [text, text]])],
+        overlaps=[text],
+        left_out=[(text, [text, text])],
+        more=2,
+        not_read=5,
+        hint=f"{text} ",
+    )
+
+
 def steps(text: str) -> str:
     rows = [
         SimpleNamespace(number=text, icon=text, name=text, subject=text, state="same", ends=text, why=text)
@@ -265,8 +287,14 @@ SAMPLES: dict[str, Callable[[str], str]] = {
         style="",
         script_hash="sha256-x",
         style_hash="sha256-y",
+        about=Markup(shared_facts(text)),
+        about_style="",
+        about_hash="sha256-z",
+        has_session=True,
         data="eA==",
     ),
+    "traces/explorer/templates/shared_facts": shared_facts,
+    "traces/explorer/templates/learners": learners,
     "replay/templates/steps": steps,
     "traces/explorer/templates/trace": trace,
     "notebook/templates/mcp/login": lambda text: LoginPage(server=text, page=text).html(),

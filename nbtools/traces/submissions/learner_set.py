@@ -50,6 +50,7 @@ class Overlap(Struct, frozen=True):
 class LearnerSet(Sequence[Learner]):
     """The learners of a folder, by name, beside a rubric.  ``others`` are the entries of the folder that are
     no learner's.  ``review`` is the set of all their sessions, in which reviewers mark them.
+    ``shows_rubric``: criteria are listed before anybody has applied them.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class LearnerSet(Sequence[Learner]):
         self.folder = folder
         self.others = tuple(others)
         self.rubric = code_book_of(rubric)
+        self.shows_rubric = rubric is not None
         self._learners = tuple(learners)
         logs = [log for learner in learners for log in learner.logs]
         self.review = ReviewSet(
@@ -178,7 +180,7 @@ def learners(
     for ``review_set``. Raises ``TraceError`` where the folder or the rubric cannot be read.
     """
     root = Path(os.path.abspath(os.path.expanduser(folder)))  # noqa: PTH100, PTH111 - links stay, as in the list
-    book = code_book_of(rubric)
+    book = None if rubric is None else code_book_of(rubric)
     found, others = learner_folders(root)
     return LearnerSet(
         root,

@@ -24,7 +24,8 @@ from nbtools.traces.submissions.notebooks import NOTEBOOK_DEFINITIONS, NotebookF
 
 _MAX_DAYS = 60
 """Days in the picture: the last ones."""
-_MAX_NOTEBOOKS = 8
+_MAX_NOTEBOOKS = 3
+"""Notebooks of a learner that have a line each; more of them are added up."""
 _MAX_LINES = 500
 _NAME, _PATH = 80, 300
 _SIGNALS = "; ".join(f"{SIGNAL_NAMES[kind]}: {text}" for kind, text in SIGNALS.items())
@@ -101,7 +102,8 @@ def table_of(found: LearnerSet, *, short: bool = False) -> tuple[list[Column], l
         Column("Not read", "Entries that are no session log and no notebook, or cannot be read"),
     ]
     rows = [_cells(one, marks[one.name], found, short=short) for one in found]
-    used = [at for at in range(len(columns)) if any(row[at] for row in rows)]
+    criteria = len(found.rubric.codes) if found.shows_rubric else 0
+    used = [at for at in range(len(columns)) if at < criteria or any(row[at] for row in rows)]
     return [columns[at] for at in used], [[row[at] for at in used] for row in rows]
 
 
@@ -168,11 +170,9 @@ def _cells(learner: Learner, marks: Marks, found: LearnerSet, *, short: bool) ->
 
 
 def _notebook_lines(notebooks: Sequence[NotebookFacts], *, short: bool) -> list[str]:
-    if short and len(notebooks) > 1:
+    if len(notebooks) > (1 if short else _MAX_NOTEBOOKS):
         return [f"{len(notebooks):,}: {notebook_facts_text(_sum_of(notebooks))}"]
-    lines = [notebook_text(one) for one in notebooks[:_MAX_NOTEBOOKS]]
-    more = len(notebooks) - len(lines)
-    return [*lines, f"{counted(more, 'more notebook')} (.notebooks)"] if more else lines
+    return [notebook_text(one) for one in notebooks]
 
 
 def _sum_of(notebooks: Sequence[NotebookFacts]) -> NotebookFacts:
