@@ -197,10 +197,11 @@ def notebook_facts_text(one: NotebookFacts) -> str:
     """Returns the facts without the notebook's name."""
     names = ", ".join(one_line(redacted(name), 40) for name in one.error_names)
     order = {None: "", True: "in order", False: "not in order"}[one.in_order]
+    errors = counted(one.errors, "error") if one.errors else "no error"
     facts = (
         f"{one.executed:,} of {counted(one.code_cells, 'code cell')} run",
         order,
-        counted(one.errors, "error") + (f" ({names})" if names else "") if one.errors else "no error",
+        errors + (f" ({names})" if names else ""),
         f"{one.empty:,} empty" if one.empty else "",
     )
     return ", ".join(filter(None, facts))
