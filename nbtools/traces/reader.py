@@ -15,7 +15,7 @@ from nbtools.traces.json_access import mapping
 from nbtools.traces.json_document import open_document
 from nbtools.traces.line_reading import LineReading
 from nbtools.traces.lineage import Lineage
-from nbtools.traces.model import NOWHERE, Call, Detail, Event, Origin, Problem, Ref, Row, Session
+from nbtools.traces.model import NOWHERE, Call, Detail, Event, Origin, Problem, Ref, Row, Session, Status
 from nbtools.traces.source import DECODE_ERRORS, Source
 
 HEAD_BYTES = 64 << 10
@@ -104,11 +104,12 @@ class Format(Protocol):
     ``read`` yields rows in reading order; each call once, when its result is known or at the end of the log;
     each session at its end. It raises ``TraceError`` where the file cannot be opened, but never because of
     its content: that yields a ``Problem``. ``tells_errors`` is False where the format does not record whether
-    a call failed.
+    a call failed; ``error_statuses`` are those of the calls whose results it marks as errors.
     """
 
     name: str
     tells_errors: bool = True
+    error_statuses: frozenset[Status] = frozenset({"error"})
     first_line: int = 1
     """The number that the agent's tools give the first line of a file."""
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict
 
+from nbtools.traces.reader import Format
+
 if TYPE_CHECKING:
-    from nbtools.traces.reader import Format
     from nbtools.traces.trace_rows import TraceRows
 
 
@@ -39,9 +40,15 @@ def facts_of(trace: TraceRows, strict: TraceRows) -> dict[str, Any]:
 
 def _counts(reader: Format, trace: TraceRows) -> dict[str, Any]:
     calls = [call for call in trace.calls if call.level == "model" and call.counted]
-    left_out = {(call.session, call.id) for call in trace.calls if not call.counted}
+    left_out = {
+        (call.session, call.id)
+        for call in trace.calls
+        if not call.counted or (call.by_sub_agent and call.level != "model")
+    }
     applied = [change for change in trace.file_changes if change.applied]
     applied = [change for change in applied if (change.session, change.call) not in left_out]
+    # A reader need not inherit from ``Format``.
+    errors = getattr(reader, "error_statuses", Format.error_statuses)
     starts = [session.started for session in trace.sessions if session.started is not None]
     ends = [session.ended for session in trace.sessions if session.ended is not None]
     return {
@@ -51,7 +58,7 @@ def _counts(reader: Format, trace: TraceRows) -> dict[str, Any]:
         "tool_calls": len(calls),
         "by_name": dict(sorted(Counter(call.name for call in calls).items())),
         "answered": sum(call.answered for call in calls),
-        "tool_errors": sum(call.status == "error" for call in calls) if reader.tells_errors else None,
+        "tool_errors": sum(call.status in errors for call in calls) if reader.tells_errors else None,
         "first_ts": _iso(min(starts, default=None)),
         "last_ts": _iso(max(ends, default=None)),
         "file_edits": len(applied),

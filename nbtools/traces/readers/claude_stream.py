@@ -19,6 +19,7 @@ from nbtools.traces.json_access import counts_in, mapping, string
 from nbtools.traces.json_document import decode_items, open_document
 from nbtools.traces.model import Call, Detail, Origin, Problem, Ref, RequestUsage, Row, Session, Tokens
 from nbtools.traces.reader import Format, Head
+from nbtools.traces.readers.claude_code.calls import ERROR_STATUSES
 from nbtools.traces.readers.claude_code.detail import detail_of
 from nbtools.traces.readers.claude_code.records import (
     Echo,
@@ -70,6 +71,7 @@ _decode_message = msgspec.json.Decoder(_StreamMessage).decode
 
 class ClaudeStream(Format):
     name = "claude-stream-json"
+    error_statuses = ERROR_STATUSES
 
     def recognises(self, head: Head) -> bool:
         if not head.has("subtype", "session_id"):

@@ -234,7 +234,7 @@ def _edits(session: _Session) -> Iterator[tuple[Call, FileDiff]]:
     editing = [
         call
         for call in session.calls
-        if call.id in session.changed and call.paths and call.status not in {"error", "denied"}
+        if call.id in session.changed and call.paths and call.status not in {"error", "denied", "cancelled"}
     ]
     counts: dict[str, int] = defaultdict(int)
     for call in editing:

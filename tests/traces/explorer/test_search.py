@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -17,6 +16,7 @@ from nbtools.traces.explorer.explorer import Explorer
 from nbtools.traces.explorer.saved_filters import SavedFilter
 from nbtools.traces.explorer.search import Search, SearchResult
 from nbtools.traces.explorer.timeline import Timeline
+from nbtools.traces.query.text_store import TextStore
 from tests.traces.atif_logs import Called, write
 
 MANY = 2_000
@@ -80,17 +80,23 @@ def raised_within(seconds: float, work: Callable[[], object]) -> BaseException |
     return raised[0]
 
 
-def test_whatever_the_index_raises_reaches_those_who_wait_and_starts_no_second_thread(log: Path) -> None:
+def test_whatever_the_index_raises_reaches_those_who_wait_and_starts_no_second_thread(
+    log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     trace = load(log)
     explorer, search = Explorer(trace), Search(trace, Timeline(trace))
-    trace.searcher._words.close()  # as a disk that fails: no TraceError
+
+    def full(*_: object) -> None:
+        raise MemoryError  # no TraceError
+
+    monkeypatch.setattr(TextStore, "add", full)
     before = threading.active_count()
     for work in (
         lambda: explorer.rows_under(SavedFilter(name="", text="early")),
         lambda: complete(search, "early"),
         search.finish,
     ):
-        assert isinstance(raised_within(20, work), sqlite3.ProgrammingError)
+        assert isinstance(raised_within(20, work), MemoryError)
     assert threading.active_count() <= before + 1
 
 

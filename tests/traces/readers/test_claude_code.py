@@ -160,13 +160,30 @@ def test_an_error_has_text_where_others_have_an_object(tmp_path: Path) -> None:
     assert (display.text, display.exit_code) == ("Exit code 3\nno", 3)
 
 
-def test_a_refused_call_says_so(tmp_path: Path) -> None:
-    words = "The user doesn't want to proceed with this tool use. The tool use was rejected."
-    call = one_call(
-        tmp_path, "Write", {"file_path": "/w/a", "content": "x"}, words, "User rejected tool use", error=True
-    )
-    assert (call.status, call.permission) == ("error", "denied")
+@pytest.mark.parametrize(
+    ("words", "status", "permission"),
+    [
+        (
+            "The user doesn't want to proceed with this tool use. The tool use was rejected.",
+            "denied",
+            "denied",
+        ),
+        ("Permission for this tool use was denied. The tool use was rejected.", "denied", "denied"),
+        ("[Request interrupted by user for tool use]", "cancelled", ""),
+        ("<tool_use_error>Sibling tool call errored</tool_use_error>", "cancelled", ""),
+        ("<tool_use_error>Cancelled: parallel tool call Bash(ls) errored</tool_use_error>", "cancelled", ""),
+        ("<tool_use_error>File has not been read yet.</tool_use_error>", "error", ""),
+    ],
+)
+def test_a_call_that_was_refused_or_not_made_any_more_has_not_failed(
+    tmp_path: Path, words: str, status: str, permission: str
+) -> None:
+    arguments = {"file_path": "/w/a", "content": "x"}
+    call = one_call(tmp_path, "Write", arguments, words, "Error", error=True)
+    assert (call.status, call.permission, call.has_failed) == (status, permission, status == "error")
     assert call.detail.changes == ()
+    facts = traces.load(tmp_path / f"{SESSION}.jsonl").facts()
+    assert (facts["tool_errors"], facts["failed_calls"]) == (1, status == "error")  # the result is an error
 
 
 def test_a_call_without_an_answer_is_unanswered(tmp_path: Path) -> None:
@@ -505,6 +522,25 @@ def test_echoes_of_a_sub_agent_are_nested_calls(tmp_path: Path) -> None:
     assert len(trace.calls) == 2
     assert trace.facts()["nested_by_name"] == {"Bash": 1}
     assert trace.facts()["tool_calls"] == 1
+
+
+def test_edits_of_a_sub_agent_in_progress_records_count(tmp_path: Path) -> None:
+    def edit(name: str, words: str, **result: Any) -> tuple[Record, Record]:
+        arguments = {"file_path": f"/w/{name}", "old_string": "a", "new_string": "b"}
+        answer = {"type": "tool_result", "tool_use_id": name, "content": words, **result}
+        return echo(f"{name}1", "assistant", ask(name, "Edit", **arguments)), echo(f"{name}2", "user", answer)
+
+    trace = log(
+        tmp_path,
+        prompt("u1", None),
+        reply("a1", "u1", ask("t1", "Task", prompt="…")),
+        *edit("good", "The file /w/good has been updated successfully."),
+        *edit("bad", "<tool_use_error>File does not exist.</tool_use_error>", is_error=True),
+        result("r1", "a1", "t1"),
+    )
+    assert [(one.path, one.applied) for one in trace.file_changes] == [("/w/good", True), ("/w/bad", False)]
+    assert (trace.counts.edits, trace.counts.failed_calls) == (1, 1)
+    assert trace.facts()["file_edits"] == 0  # by the rules of the format, echoes are no calls
 
 
 def test_echoes_of_an_agent_with_a_file_are_only_progress(tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def test_a_page_gets_texts_and_numbers(listed):
     assert Counter(row["agent_key"] for row in shown) == BY_AGENT
     row = next(row for row in shown if row["title"] == "upgrade-external-agents-e2e-tests")
     assert (row["agent"], row["project"], row["calls"], row["failed"], row["added"], row["removed"]) == (
-        *("Claude Code", "external-agents", 102, 8, 1839, 203),
+        *("Claude Code", "external-agents", 102, 7, 1839, 203),
     )
     assert reply.now - row["changed"] == pytest.approx(3600, abs=60)
     assert [row["flags"] for row in shown] == [0] * 15

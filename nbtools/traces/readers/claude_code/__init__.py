@@ -16,6 +16,7 @@ from nbtools.traces.line_reading import LineReading
 from nbtools.traces.lineage import Lineage, lineage_of
 from nbtools.traces.model import Call, Detail, Origin, Row
 from nbtools.traces.reader import Format, Head
+from nbtools.traces.readers.claude_code.calls import ERROR_STATUSES
 from nbtools.traces.readers.claude_code.detail import detail_of
 from nbtools.traces.readers.claude_code.files import first_session, related_files
 from nbtools.traces.readers.claude_code.records import decode_line
@@ -38,6 +39,7 @@ class ClaudeCode(Format):
     """Reads Claude Code's session logs."""
 
     name = "claude-code"
+    error_statuses = ERROR_STATUSES
 
     def recognises(self, head: Head) -> bool:
         if not head.start.lstrip().startswith(b"{") or is_qwen_code(head):

@@ -33,9 +33,19 @@ _SIGN = itemgetter(slice(1))
 _DENIAL_TEXTS = (
     "The user doesn't want to",
     "Permission to use ",
+    "Permission for this tool use was denied",
     "This command requires approval",
     "Claude requested permissions",
 )
+_INTERRUPTION = "[Request interrupted by user"
+_CANCELLATION_TEXTS = (
+    _INTERRUPTION,
+    "<tool_use_error>Cancelled: ",
+    "<tool_use_error>Sibling tool call errored",
+)
+"""Beginnings of the results of calls that were not made any more."""
+ERROR_STATUSES: frozenset[Status] = frozenset({"error", "denied", "cancelled"})
+"""What a result that is marked as an error can be."""
 
 
 class CallResult(Struct, gc=False):
@@ -180,7 +190,7 @@ class CallMatcher:
         elif child:
             call = replace(call, child=child)
         self.add(call)
-        if name in EDITS and call.level == "model":
+        if name in EDITS:
             self.add(_file_change(call, pending.block.input, outcome))
 
 
@@ -193,9 +203,12 @@ def _duration(outcome: Outcome) -> float | None:
 def _status(answer: CallResult) -> tuple[Status, StatusSource, int | None, str]:
     """Returns the status, its source, the exit code, and what is recorded about the permission."""
     if answer.is_error:
+        if answer.text.startswith(_DENIAL_TEXTS):
+            return "denied", "flag", None, "denied"
+        if answer.text.startswith(_CANCELLATION_TEXTS):
+            return "cancelled", "flag", None, ""
         code = _EXIT.match(answer.text)
-        permission = "denied" if answer.text.startswith(_DENIAL_TEXTS) else ""
-        return "error", "flag", int(code[1]) if code else None, permission
+        return "error", "flag", int(code[1]) if code else None, ""
     if answer.outcome is not None and answer.outcome.interrupted:
         return "interrupted", "flag", None, ""
     return _SUCCESS

@@ -36,6 +36,7 @@ from nbtools.traces.display_builders import (
 )
 from nbtools.traces.json_access import first_string, integer_of, items, mapping, mappings, string, text_of
 from nbtools.traces.model import NOWHERE, Call, Detail
+from nbtools.traces.readers.claude_code.calls import ERROR_STATUSES
 from nbtools.traces.readers.claude_code.files import spilled_path
 from nbtools.traces.readers.claude_code.records import EDITS
 from nbtools.traces.source import Source
@@ -188,7 +189,7 @@ def detail_of(source: Source, call: Call, *, displays: bool = True) -> Detail:
         return Detail(args=args, command=command, cwd=cwd)
     found = _result_of(source, call, args)
     outcome = found.outcome
-    edited = displays and call.name in EDITS and call.status != "error"
+    edited = displays and call.name in EDITS and call.status not in ERROR_STATUSES
     changed = changes(call.name, args, outcome) if edited else ()
     return Detail(
         args=args,
@@ -222,7 +223,7 @@ def _result_of(source: Source, call: Call, args: Mapping[str, Any]) -> _CallResu
 def _display(call: Call, found: _CallResult, changed: tuple[FileDiff, ...]) -> ToolResultDisplay:
     if call.op == "shell":
         return _command(call, found)
-    if call.status == "error":
+    if call.status in ERROR_STATUSES:
         return found.text
     if found.pictures and (not found.text or call.op == "read"):
         return found.pictures[0]
