@@ -120,6 +120,8 @@ class _Reading:
         self._left_out = list(folder.left_out)
         self._readings: list[LogFile] = []
         self._batches: list[RowBatch] = []
+        self._why_none: dict[Path, str] = {}
+        """Why files are no logs."""
 
     def learner(self) -> Learner:
         logs = sorted(self._logs(), key=lambda log: (log.session.started or 0.0, str(log.session.path)))
@@ -143,15 +145,26 @@ class _Reading:
         )
 
     def _logs(self) -> Iterator[SubmittedLog]:
-        owned: set[Path] = set()
+        """Yields the logs that do not belong to another one, as those of sub-agents do."""
+        opened: dict[Path, LogFile | None] = {}
         for path in chain.from_iterable(map(self._paths, self._folder.files)):
+            try:
+                opened[path] = self._opened(path)
+            except (TraceError, OSError) as error:
+                self._leave_out(path, str(error))
+        owned: set[Path] = set()
+        for path, log in opened.items():
+            if log is not None and path not in owned:
+                owned.update(log.source.files[1:])
+                owned.update(file.with_suffix(".meta.json") for file in log.source.files[1:])
+        for path, log in opened.items():
             if path in owned:
                 continue
+            if log is None:
+                self._leave_out(path, self._why_none[path])
+                continue
             try:
-                log = self._opened(path)
-                if log is not None:
-                    owned.update(log.source.files[1:])
-                    yield self._read(path)
+                yield self._read(path)
             except (TraceError, OSError) as error:
                 self._leave_out(path, str(error))
 
@@ -172,7 +185,7 @@ class _Reading:
         try:
             log = open_log(path)
         except TraceError as error:
-            self._leave_out(path, _reason(Head(path, start), error))
+            self._why_none[path] = _reason(Head(path, start), error)
             return None
         self._check(log)
         return log

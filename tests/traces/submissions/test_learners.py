@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -104,6 +105,16 @@ def test_logs_of_any_agent_are_read_and_the_log_does_not_say_whose_it_is(tmp_pat
     assert {one.agent for one in found["a"].sessions} == {"codex", "claude-code"}
     assert {one.agent for one in found["b"].sessions} == {"gemini-cli"}
     assert str(tmp_path / "all/b") in {one.project for one in found["a"].sessions}
+
+
+def test_logs_of_sub_agents_belong_to_the_session_that_started_them(tmp_path: Path) -> None:
+    (folder,) = SAMPLES.glob("claude-code/subagent-layout")
+    shutil.copytree(folder, tmp_path / "all/a")
+    found = traces.learners(tmp_path / "all")
+    (log,) = (tmp_path / "all/a").glob("*.jsonl")
+    assert [one.path for one in found["a"].sessions] == [log]
+    assert found["a"].counts == traces.load(log).counts
+    assert found.left_out == []
 
 
 def test_facts_about_a_notebook_are_those_of_its_file(work: Path) -> None:
