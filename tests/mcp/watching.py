@@ -69,8 +69,11 @@ async def serving(
             session.mcp.add([server.model_copy(update={"call_seconds": call_seconds or server.call_seconds})])
             await session.mcp.connect(name)
             yield session
-        left = [one for one in set(psutil.Process().children(recursive=True)) - before if runs(one)]
-        assert [words_of(one) for one in left if one.pid != supervisor()._process.pid] == []
+        new = set(psutil.Process().children(recursive=True)) - before
+        left = {one: words_of(one) for one in new if runs(one) and one.pid != supervisor()._process.pid}
+        psutil.wait_procs(left, timeout=5)  # a child of a killed server takes a moment to end
+        left = {one: words for one, words in left.items() if runs(one)}
+        assert not left, left
 
 
 def program(name: str, *arguments: str, **more: Any) -> dict[str, Any]:
