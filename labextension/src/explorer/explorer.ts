@@ -122,7 +122,8 @@ export class ExplorerView {
       goToFailure,
       isStepShown: () => this.stepLoader.isStepShown
     });
-    this.sharePanel = new SharePanel(trans, this.requests, path => this.showNotice(trans.__('Wrote %1.', path)));
+    const wrote = (path: string) => this.showNotice(trans.__('Wrote %1.', path));
+    this.sharePanel = new SharePanel(trans, this.requests, wrote, () => this.focus());
     this.samples = new UsagePanelView(
       trans,
       { goToLine: goToStep, filter: changeFilter, loadPrices: () => undefined },

@@ -107,13 +107,6 @@ def test_logs_of_any_agent_are_read_and_the_log_does_not_say_whose_it_is(tmp_pat
     assert str(tmp_path / "all/b") in {one.project for one in found["a"].sessions}
 
 
-def test_a_prompt_is_a_message_that_asks_for_something(work: Path) -> None:
-    log = Log(session_id(3)).person("/clear").person("<system-reminder>Be brief.</system-reminder>")
-    log.person("Explain sums.").person("And means.").write(work / "ben/more.jsonl")
-    ben = traces.learners(work)["ben"]
-    assert ben.prompts == 3
-
-
 def test_logs_of_sub_agents_belong_to_the_session_that_started_them(tmp_path: Path) -> None:
     (folder,) = SAMPLES.glob("claude-code/subagent-layout")
     shutil.copytree(folder, tmp_path / "all/a")
