@@ -90,10 +90,12 @@ def changed_file(path: str, name: str) -> str:
     return name if path in {"", "."} or name.startswith(f"{path}/") else path
 
 
-def text_block(text: str, *, tone: Tone = "plain", markdown: bool = False, title: str = "") -> TextBlock:
-    """Returns a block of ``text`` with hidden characters made visible, cut after ``MAX_TEXT`` characters."""
-    body = seen(text[:MAX_TEXT], keep="\t\n").strip("\n")
-    missing = len(text) - MAX_TEXT
+def text_block(
+    text: str, *, tone: Tone = "plain", markdown: bool = False, title: str = "", most: int = MAX_TEXT
+) -> TextBlock:
+    """Returns a block of ``text`` with hidden characters made visible, cut after ``most`` characters."""
+    body = seen(text[:most], keep="\t\n").strip("\n")
+    missing = len(text) - most
     more = f"\n⋯ {counted(missing, 'more character')}" if missing > 0 else ""
     return TextBlock(text=body + more, tone=tone, markdown=markdown, title=title)
 

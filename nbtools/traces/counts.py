@@ -19,7 +19,10 @@ DEFINITIONS: Mapping[str, str] = {
         " those on rewound branches"
     ),
     "calls": "Calls of tools that models made, sub-agents' included, each once; none on rewound branches",
-    "nested_calls": "Calls that a script or a program made within a call; they are not among the calls",
+    "nested_calls": (
+        "Calls that a script or a program made within a call, and those of scorers; they are not among the"
+        " calls"
+    ),
     "failed_calls": "Calls that failed, or whose command ended with an exit code other than 0",
     "other_failures": (
         "Failures of nested calls and on rewound branches, which are not among the failed calls"
@@ -30,7 +33,7 @@ DEFINITIONS: Mapping[str, str] = {
     "added_lines": "Lines that these changes added, as far as the log tells",
     "removed_lines": "Lines that these changes removed, as far as the log tells",
     "input_tokens": (
-        "Tokens sent to models, sub-agents' included, with those read from and written to a cache"
+        "Tokens sent to models, by sub-agents and scorers, too, with those read from and written to a cache"
     ),
     "cache_read_tokens": "Those of the input tokens that were read from a cache",
     "cache_write_tokens": "Those of the input tokens that were written to a cache",
@@ -43,7 +46,7 @@ DEFINITIONS: Mapping[str, str] = {
 """What each number means, for people to read, wherever it is shown."""
 
 VISIBLE_EVENTS: frozenset[EventKind] = frozenset(
-    {"user", "assistant_text", "thinking", "compaction", "attachment", "error"}
+    {"user", "assistant_text", "thinking", "compaction", "attachment", "error", "scorer"}
 )
 """Kinds of events that are steps. The others are bookkeeping or already part of a call."""
 

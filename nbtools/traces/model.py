@@ -23,6 +23,8 @@ from nbtools.core.result import FileDiff, Media, ToolResultDisplay
 
 PREVIEW = 300
 """Maximum number of characters of a text in a row."""
+SAMPLE_TEXT = 2_000
+"""Maximum number of characters of a text of a sample in its row."""
 
 EventKind: TypeAlias = Literal[
     "user",
@@ -35,7 +37,9 @@ EventKind: TypeAlias = Literal[
     "error",
     "attachment",
     "progress",
+    "scorer",
 ]
+"""``scorer`` is what a model wrote that a scorer of an evaluation called; the agent did not."""
 Op: TypeAlias = Literal[
     "shell",
     "read",
@@ -98,18 +102,43 @@ class SampleResult(Struct, frozen=True, kw_only=True):
     The session ``session`` is the attempt ``epoch`` at the sample ``id``.
 
     ``scores`` are the values by scorer, ``error`` what failed, ``limit_reached`` the kind of limit that ended
-    it. ``duration`` and ``working_time`` are seconds, with and without waiting. None: not recorded.
+    it. ``answer`` and ``explanation`` are those of the first scorer that has one. Of ``input``, ``target``,
+    ``answer`` and ``explanation`` a row has the beginning, at most ``SAMPLE_TEXT`` characters.
+    ``scorer_tokens`` are those of ``total_tokens`` that the requests of scorers used. ``duration`` and
+    ``working_time`` are seconds, with and without waiting. None: not recorded.
     """
 
     session: str
     id: str
     epoch: int | None = None
+    input: str | None = None
+    target: str | None = None
+    answer: str | None = None
+    explanation: str | None = None
     scores: dict[str, Any] | None = None
     error: str | None = None
     limit_reached: str | None = None
     total_tokens: int | None = None
+    scorer_tokens: int | None = None
     duration: float | None = None
     working_time: float | None = None
+
+
+class Metric(Struct, frozen=True, kw_only=True):
+    """A metric of an evaluation over the scores of all samples, such as accuracy, from the header of its log.
+
+    ``scorer`` is the name of the scores, ``reducer`` how those of several epochs became one. ``params`` are
+    the parameters of the metric, ``scorer_params`` those of the scorer. ``samples`` is the number of samples
+    that were scored. None: not recorded.
+    """
+
+    scorer: str
+    name: str
+    value: float | None = None
+    reducer: str = ""
+    params: dict[str, Any] = {}
+    scorer_params: dict[str, Any] = {}
+    samples: int | None = None
 
 
 class Session(Struct, frozen=True, kw_only=True):
@@ -122,7 +151,8 @@ class Session(Struct, frozen=True, kw_only=True):
     fork; ``repeats``: ``counts["repeats"]`` of its records are in another log of the trace, and count there.
     ``native_tokens`` are the numbers as the format
     defines them; ``counts`` is what only this format records (``compactions``, ``exit_status`` …).
-    ``sample``: it is an attempt at a sample of an evaluation.
+    ``sample``: it is an attempt at a sample of an evaluation. ``metrics`` are those of the evaluation, which
+    the first session of its log has.
     """
 
     id: str
@@ -147,6 +177,7 @@ class Session(Struct, frozen=True, kw_only=True):
     flags: tuple[str, ...] = ()
     counts: dict[str, Any] = {}
     sample: SampleResult | None = None
+    metrics: tuple[Metric, ...] = ()
     ref: Ref = NOWHERE
 
 
@@ -229,9 +260,9 @@ class Origin(ABC):
 class Call(Struct, frozen=True, array_like=True, gc=False):
     """A tool call. ``id`` is unique in its session even where the format's own id (``native_id``) is not.
 
-    ``level`` is ``nested`` for calls that the model did not make itself: calls of a script it wrote, or
-    (``by_sub_agent``) a sub-agent's calls in its parent's log; ``parent`` is then the id of the enclosing
-    call.
+    ``level`` is ``nested`` for calls that the model did not make itself: calls of a script it wrote, of a
+    scorer of an evaluation, or (``by_sub_agent``) a sub-agent's calls in its parent's log; ``parent`` is then
+    the id of the enclosing call, if there is one.
     ``subject`` is one line that names the call's target. ``child`` is the session of the sub-agent that the
     call started. ``result_size`` counts the characters of the text that the model read, in every format;
     images and the like count as nothing. ``permission`` is what the log says about its approval. ``counted``
@@ -326,7 +357,7 @@ class RequestUsage(Struct, frozen=True, array_like=True, gc=False):
     the total. ``id`` is the provider's id of the answer. ``flags``: ``placeholder``, the output count was
     recorded at the start of the answer; ``several``, it covers more than one request; ``after_compaction``;
     ``cache_break``, fewer tokens were read from the cache than in the session's previous request to this
-    model.
+    model; ``scorer``, a scorer of an evaluation made it, and not the agent.
     """
 
     session: str

@@ -18,6 +18,7 @@ from nbtools.traces.query.facts import facts_of
 from nbtools.traces.query.sql import Database, QueryResult, open_database
 from nbtools.traces.reader import NO_KNOWN_STEPS, LogFile
 from nbtools.traces.reviews.tables import review_tables
+from nbtools.traces.rows import Rows
 from nbtools.traces.trace_rows import TraceRows
 
 
@@ -69,8 +70,8 @@ class Trace(TraceRows, ExportMethods, DeprecatedMethods):
         return facts_of(self, TraceRows([self.readings[0].strict()]) if self.problems else self)
 
     def sql(self, query: str) -> QueryResult:
-        """Runs a DuckDB query over ``sessions events calls file_changes problems usage context samples labels
-        signals``.
+        """Runs a DuckDB query over ``sessions events calls file_changes problems usage context samples
+        metrics labels signals``.
 
         ``tables.COLUMNS`` lists their columns.
 
@@ -82,7 +83,12 @@ class Trace(TraceRows, ExportMethods, DeprecatedMethods):
 
     @cached_property
     def _database(self) -> Database:
-        return open_database({**self._tables, "context": self.context, "samples": self.samples})
+        more: dict[str, Rows[Any]] = {
+            "context": self.context,
+            "samples": self.samples,
+            "metrics": self.metrics,
+        }
+        return open_database({**self._tables, **more})
 
     def __repr__(self) -> str:
         return f"<Trace of {len(self.sessions)} sessions, {len(self.calls)} calls>"

@@ -19,6 +19,7 @@ from nbtools.traces.model import (
     ContextPart,
     Event,
     FileChange,
+    Metric,
     Problem,
     RequestUsage,
     Row,
@@ -159,6 +160,15 @@ class TraceRows:
                 samples.append(session.sample)
                 samples.assign_log_file(log)
         return samples
+
+    @cached_property
+    def metrics(self) -> Rows[Metric]:
+        """The metrics of evaluations, such as accuracy, as the headers of Inspect's logs record them."""
+        metrics: Rows[Metric] = Rows(Metric)
+        for session, log in zip(self.sessions, self.sessions.log_files, strict=True):
+            metrics.extend(session.metrics)
+            metrics.assign_log_file(log)
+        return metrics
 
     @cached_property
     def context(self) -> Rows[ContextPart]:

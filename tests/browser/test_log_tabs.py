@@ -14,6 +14,7 @@ import pytest_asyncio
 from playwright.async_api import expect
 
 from tests.browser.long_log import write_cart_log
+from tests.browser.test_samples import write_samples
 from tests.browser.test_trace import REAL
 from tests.browser.views import DRAWN
 from tests.waiting import eventually
@@ -269,3 +270,30 @@ async def test_a_tab_that_is_closed_at_once_starts_no_kernel(browse, project):
     assert await browse.evaluate(SESSIONS) == []
     browse.remove_listener("request", note)
     assert started == []
+
+
+async def test_a_double_click_opens_an_evaluation_and_loads_no_content(browse, project):
+    log = write_samples(project / "scores.eval")
+    (project / "messages.json").write_text('[{"role": "user", "content": "Hello"}]')
+    requests = []
+    browse.on("request", lambda request: requests.append(request.url))
+    await browse.locator(".jp-DirListing-item").filter(has_text=log.name).first.dblclick()
+    tab = LogTab(browse)
+    await expect(tab.trace).to_contain_text("accuracy 0.83")
+    await expect(browse.locator(".lm-TabBar-tab.jp-mod-current")).to_contain_text(log.name)
+    loaded = [url for url in requests if "/api/contents/" in url and f"{log.name}?" in url]
+    assert loaded
+    assert [url for url in loaded if "content=0" not in url] == []
+    assert await browse.locator(".jp-Dialog").all_inner_texts() == []
+    await browse.locator(".jp-DirListing-item").filter(has_text=log.name).first.dblclick()
+    await choose(browse, log.name, OPEN)
+    await expect(browse.locator(".nbtools-log")).to_have_count(1)
+    await browse.evaluate("window.jupyterapp.shell.currentWidget.dispose()")
+    await eventually([], browse.evaluate, SESSIONS)
+    await browse.locator(".jp-DirListing-item").filter(has_text="messages.json").first.dblclick()
+    await expect(browse.locator(".lm-TabBar-tab.jp-mod-current")).to_contain_text("messages.json")
+    await expect(browse.locator(".nbtools-log")).to_have_count(0)
+    await menu_of(browse, "messages.json")
+    await browse.locator(".lm-Menu").get_by_text("Open With").hover()
+    await browse.locator(".lm-Menu").get_by_text("Agent Trace", exact=True).click()
+    await expect(tab.row("Hello")).to_be_visible()

@@ -11,16 +11,17 @@ import { LineMoves } from './line_moves.js';
 import { createList, visibleLines, type StepList } from './list.js';
 import { nextFailure, unknownChips } from './listing.js';
 import { columnsOf, Loading, type RowsReply } from './loading.js';
-import type { TraceView } from './model.js';
+import type { TraceOpened, TraceView } from './model.js';
 import { NewSteps } from './new_steps.js';
 import { OverviewView } from './overview.js';
-import { failureMessage, LogRequests } from './requests.js';
+import { loadSamples } from './load_samples.js';
+import { failureMessage, LogRequests, RequestFailed } from './requests.js';
 import { ReviewView } from './review.js';
 import { SavedFiltersPanel } from './saved_filters.js';
 import { SharePanel } from './share_panel.js';
 import { hitsIn, INITIAL_STATE, isIndexing, isSearchPending, reduce, selectedRow, type Action, type ExplorerState } from './state.js';
 import { StepLoader } from './step_loader.js';
-import { UsagePanelView } from './usage_panel.js';
+import type { SamplesView } from './samples_view.js';
 
 /** The explorer of a session log: header, timeline, filters, list of steps and detail pane.  It must be inside `.nbtools-rendered`. */
 export class ExplorerView {
@@ -42,9 +43,12 @@ export class ExplorerView {
   private readonly review: ReviewView | null;
   private readonly keyboard: ExplorerKeyboard;
   private readonly sharePanel: SharePanel;
-  private readonly samples: UsagePanelView;
+  /** The samples of an evaluation, while they are shown in place of the steps. */
+  private samples: SamplesView | null = null;
   private readonly savedFilters: SavedFiltersPanel;
   private readonly notice = element('div', 'nbtools-trace-notice');
+  private readonly side = element('div', 'nbtools-trace-side');
+  private readonly main = element('div', 'nbtools-trace-main');
   private readonly emptyText = element('span');
   private readonly clearLink: HTMLElement;
   private readonly emptyMessage: HTMLElement;
@@ -120,15 +124,10 @@ export class ExplorerView {
       select,
       fold: folded => this.foldSelected(folded),
       goToFailure,
-      isStepShown: () => this.stepLoader.isStepShown
+      isStepShown: () => this.stepLoader.isStepShown,
+      samples: () => this.samples
     });
-    const wrote = (path: string) => this.showNotice(trans.__('Wrote %1.', path));
-    this.sharePanel = new SharePanel(trans, this.requests, wrote, () => this.focus());
-    this.samples = new UsagePanelView(
-      trans,
-      { goToLine: goToStep, filter: changeFilter, loadPrices: () => undefined },
-      trans.__('Samples')
-    );
+    this.sharePanel = new SharePanel(trans, this.requests, path => this.showNotice(trans.__('Wrote %1.', path)));
     this.savedFilters = new SavedFiltersPanel(trans, this.requests, {
       current: () => this.state.filter,
       apply: ({ text, chips, order }) => changeFilter({ ...NO_FILTER, text, chips, order })
@@ -152,6 +151,7 @@ export class ExplorerView {
     this.requests.explorer = view.explorer;
     this.dispatch({ type: isSame ? 'view' : 'open', view });
     if (!isSame) {
+      this.closeSamples();
       this.stepLoader.reset();
       this.following?.start(view.fresh);
       view.search && this.applyFilter({ ...NO_FILTER, text: view.search });
@@ -195,6 +195,7 @@ export class ExplorerView {
   dispose(): void {
     this.requests.close();
     this.stepLoader.stop();
+    this.samples?.dispose();
     [this.loading, this.following, this.keyboard, this.list, this.detailPane, this.timeline, this.filters, this.review].forEach(part =>
       part?.dispose()
     );
@@ -225,7 +226,8 @@ export class ExplorerView {
     const { trans } = this.context;
     this.notice.setAttribute('role', 'status');
     this.emptyMessage.hidden = true;
-    const side = element('div', 'nbtools-trace-side', this.list.node, this.emptyMessage, this.newSteps.node, this.changes.node);
+    this.side.append(this.list.node, this.emptyMessage, this.newSteps.node, this.changes.node);
+    this.main.append(this.side, this.detailPane.node);
     this.node.setAttribute('aria-label', trans.__('Agent session log'));
     this.review && this.filters.node.append(this.savedFilters.toggle, this.review.toggle);
     this.node.append(
@@ -235,11 +237,10 @@ export class ExplorerView {
       this.timeline.panel.node,
       this.filters.node,
       ...(this.review ? [this.review.node] : []),
-      this.samples.node,
       this.savedFilters.node,
       this.sharePanel.node,
       this.notice,
-      element('div', 'nbtools-trace-main', side, this.detailPane.node)
+      this.main
     );
   }
 
@@ -258,6 +259,7 @@ export class ExplorerView {
       state.moves !== before.moves && focusedIn(this.header.node) ? this.header.updateFacts(view) : this.header.update(view);
       this.timeline.update(view.bars, !(state.moves !== before.moves && state.moves?.isIdentity));
     }
+    has('view') && this.samples && void this.updateSamples();
     has('hasChanges') && this.drawChanges();
     if (has('listed')) {
       this.node.style.setProperty('--nbtools-lines', String(Math.min(state.rows.total, 100)));
@@ -386,6 +388,7 @@ export class ExplorerView {
 
   /** Selects a line of the log.  With `exactly`, the filter is removed if it excludes the line; otherwise the nearest line is selected. */
   private goToLine(line: number, exactly: boolean): void {
+    this.closeSamples();
     const { listed } = this.state;
     const near = listed.lines[listed.indexOf(line)];
     if (exactly && near !== line) {
@@ -481,6 +484,7 @@ export class ExplorerView {
 
   /** Lists the changed files in place of the steps, and shows the first file's diff. */
   private async showChanges(): Promise<void> {
+    this.closeSamples();
     await this.tryTo(async () => {
       const changes = await this.requests.ask('trace.changes', {});
       this.changes.show(changes);
@@ -490,14 +494,76 @@ export class ExplorerView {
     });
   }
 
-  /** Shows or hides the samples of an evaluation. */
+  /** Lists the samples of an evaluation in place of the steps, or the steps again. */
   private async showSamples(): Promise<void> {
-    const { node } = this.samples;
-    node.hidden = !node.hidden;
+    if (this.samples) {
+      this.closeSamples();
+      return;
+    }
+    const { trans } = this.context;
     await this.tryTo(async () => {
-      node.hidden || this.samples.update(await this.requests.ask('trace.samples', {}));
-      node.querySelector('button')?.focus();
+      const { SamplesView } = await loadSamples().catch(() => {
+        throw new RequestFailed(trans.__('The explorer could not be loaded. Try again, or reload the page.'));
+      });
+      const reply = await this.requests.ask('trace.samples', {});
+      this.closeSamples();
+      this.samples = new SamplesView(
+        trans,
+        {
+          load: sample => this.requests.ask('trace.sample', { sample }),
+          show: opened => this.showSample(opened),
+          goToLine: line => {
+            this.goToLine(line, true);
+            this.focus();
+          },
+          close: () => {
+            this.closeSamples();
+            this.focus();
+          }
+        },
+        reply
+      );
+      this.main.before(this.samples.node);
+      this.showSteps(false);
+      this.samples.focus();
     });
+  }
+
+  private showSample(opened: TraceOpened | string): void {
+    this.stepLoader.stop();
+    this.stepLoader.forget();
+    typeof opened === 'string' ? this.detailPane.showMessage(opened) : this.detailPane.show(opened);
+  }
+
+  private async updateSamples(): Promise<void> {
+    await this.tryTo(async () => this.samples?.update(await this.requests.ask('trace.samples', {})));
+  }
+
+  /** Lists the steps again, and shows the selected one. */
+  private closeSamples(): void {
+    if (this.samples) {
+      const { selected } = this.state;
+      this.samples.dispose();
+      this.samples = null;
+      this.showSteps(true);
+      this.stepLoader.select(selected ?? 0);
+    }
+  }
+
+  /** Shows or hides everything that is about steps; the detail pane stays. */
+  private showSteps(shown: boolean): void {
+    const { timeline, filters, review, savedFilters, side, main } = this;
+    const nodes = [
+      timeline.node,
+      timeline.bar,
+      timeline.panel.node,
+      filters.node,
+      savedFilters.node,
+      side,
+      ...(review ? [review.node] : [])
+    ];
+    nodes.forEach(node => (node.style.display = shown ? '' : 'none'));
+    main.style.gridTemplateColumns = shown ? '' : '100%';
   }
 
   private async openFile(path: string): Promise<void> {

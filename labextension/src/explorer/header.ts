@@ -64,8 +64,14 @@ export class HeaderView {
     if (changed > 0) {
       links.unshift(linkButton(trans.__('changes'), this.showChanges, trans.__('Lists the files that the session changed')));
     }
-    if (samples > 1 && !this.context.isFile) {
-      links.unshift(linkButton(trans.__('samples'), this.showSamples, trans.__('Lists the samples of the evaluation with their scores')));
+    if (samples > 0 && !this.context.isFile) {
+      links.unshift(
+        linkButton(
+          trans.__('samples'),
+          this.showSamples,
+          trans.__('Lists the samples of the evaluation with input, target, answer and scores')
+        )
+      );
     }
     if (failure !== null) {
       links.unshift(linkButton(trans.__('first failure'), () => this.goToLine(failure), trans.__('Goes to the first step that failed')));

@@ -3,6 +3,7 @@ import { traceKey, type TraceKey, type Zone } from './keymap.js';
 import type { StepList } from './list.js';
 import type { ReviewView, Verdict } from './review.js';
 import type { DetailPaneView } from './detail_pane.js';
+import type { SamplesView } from './samples_view.js';
 import type { OverviewView } from './overview.js';
 import { MOVES, type Move } from '../table/places.js';
 
@@ -22,6 +23,8 @@ export interface KeyboardTargets {
   goToFailure(direction: 1 | -1): void;
   /** Whether the detail pane shows the selected line. */
   isStepShown(): boolean;
+  /** The samples that are shown in place of the steps. */
+  samples(): SamplesView | null;
 }
 
 /** Handles the keys of an explorer before they reach Jupyter's shortcuts. */
@@ -42,6 +45,11 @@ export class ExplorerKeyboard {
   private onKey(event: KeyboardEvent): void {
     const target = event.composedPath()[0]; // the event's own target is the host, if the explorer is in a shadow root
     if (!(target instanceof Element) || !this.node.contains(target)) {
+      return;
+    }
+    const samples = this.targets.samples();
+    if (samples) {
+      samples.onKey(event, target);
       return;
     }
     const zone = this.zone(target);

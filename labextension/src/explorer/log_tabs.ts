@@ -1,9 +1,11 @@
 import type { ILabShell, ILayoutRestorer, JupyterFrontEnd } from '@jupyterlab/application';
 import { type ICommandPalette, MainAreaWidget, WidgetTracker } from '@jupyterlab/apputils';
 import { URLExt } from '@jupyterlab/coreutils';
+import type { DocumentRegistry, IDocumentWidget } from '@jupyterlab/docregistry';
 import type { IFileBrowserFactory } from '@jupyterlab/filebrowser';
 import { LabIcon } from '@jupyterlab/ui-components';
 import type { TranslationBundle } from '@jupyterlab/translation';
+import { Signal } from '@lumino/signaling';
 import { TabPanel } from '@lumino/widgets';
 import { iconSource } from '../shared/icons.js';
 import { nameOf } from '../shared/path.js';
@@ -14,6 +16,8 @@ import type { LogServices } from './log_view.js';
 export const OPEN_LOG = 'nbtools:open-log';
 export const COMPARE_LOGS = 'nbtools:compare-logs';
 export const LIST_SESSIONS = 'nbtools:list-sessions';
+/** The file type of Inspect's archives, and the name of what opens logs for JupyterLab's document manager. */
+const EVAL = 'nbtools-eval';
 const ITEM = '.jp-DirListing-item[data-isdir="false"]';
 /** After *Open With*. */
 const RANK = 1.5;
@@ -60,7 +64,7 @@ export class LogTabs {
 
   /** Opens the tab of a log, of the comparison of several, or, without a path, of the list of all sessions; an open one comes to the front. */
   open(paths: readonly string[], label = '', step = ''): void {
-    const tab = this.tracker.find(({ content }) => content.paths.join('\0') === paths.join('\0')) ?? this.create(paths, label);
+    const tab = this.tab(paths, label);
     step && tab.content.openAt(step);
     this.show(tab);
   }
@@ -78,6 +82,17 @@ export class LogTabs {
       localStorage.removeItem(REQUESTED);
       this.open(request);
     }
+  }
+
+  /** Returns the tab of a log as a document. */
+  document(context: DocumentRegistry.Context): IDocumentWidget {
+    const tab = this.tab([context.path], '');
+    this.tracker.has(tab) || void this.tracker.add(tab);
+    return Object.assign(tab, { context, setFragment: () => undefined });
+  }
+
+  private tab(paths: readonly string[], label: string): LogTab {
+    return this.tracker.find(({ content }) => content.paths.join('\0') === paths.join('\0')) ?? this.create(paths, label);
   }
 
   private create(paths: readonly string[], label: string): LogTab {
@@ -184,6 +199,30 @@ export function addLogCommands(
     app.contextMenu.addItem({ command, args: SELECTED, selector: ITEM, rank: RANK });
     choose && palette?.addItem({ command, category: trans.__('nbtools') });
   }
+}
+
+/** Opens Inspect's archives on a double click, and offers the explorer for JSON in *Open With*.  No content is loaded into the page. */
+export function addLogDocuments({ app: { docRegistry }, trans }: LogTabOptions, tabs: LogTabs): void {
+  docRegistry.addFileType({ name: EVAL, extensions: ['.eval'], fileFormat: 'base64', icon: logIcon });
+  // The model of texts without a format, which makes the document manager request no content.
+  docRegistry.addModelFactory(
+    Object.create(docRegistry.getModelFactory('text')!, {
+      name: { value: EVAL },
+      fileFormat: { value: null }
+    }) as DocumentRegistry.ModelFactory
+  );
+  docRegistry.addWidgetFactory({
+    name: trans.__('Agent Trace'),
+    modelName: EVAL,
+    fileTypes: [EVAL, 'json', 'jsonl'],
+    defaultFor: [EVAL],
+    canStartKernel: false,
+    readOnly: true,
+    widgetCreated: new Signal<DocumentRegistry.WidgetFactory, IDocumentWidget>({} as DocumentRegistry.WidgetFactory),
+    createNew: context => tabs.document(context),
+    isDisposed: false,
+    dispose: () => undefined
+  });
 }
 
 /** Whether the person chooses the files in a dialog, if none is selected: the arguments name nothing, not even something invalid. */

@@ -335,6 +335,12 @@ export interface TraceRowsParams {
   readonly chips: number;
 }
 
+/** A sample by its number in the order of the log, from 0. */
+export interface TraceSampleParams {
+  readonly explorer: string;
+  readonly sample: number;
+}
+
 export interface TraceSearchParams {
   readonly explorer: string;
   readonly version: number;
@@ -629,6 +635,20 @@ export const parseTraceRows: parse.Parser<TraceRows> = parse.record<TraceRows>({
   chips: parse.otherwise(parse.list(parseTraceChip), []),
 });
 
+/** The first of ``total`` samples, in the order of the log.
+
+The columns of ``block`` are ``id input target answer error`` (text, the beginnings), ``outcome limit`` (word), ``epoch tokens scorer_tokens seconds`` (f64, NaN where they are not known), ``line`` (f64, the first line of the sample's session, NaN where it has none), and for each of the ``scorers`` by its number ``score0`` … (text) and ``value0`` … (f64): what to sort its scores by, NaN for those that are no numbers. */
+export interface TraceSamples {
+  readonly total: number;
+  readonly scorers: readonly string[];
+  readonly block: ColumnBlock;
+}
+export const parseTraceSamples: parse.Parser<TraceSamples> = parse.record<TraceSamples>({
+  total: parse.number,
+  scorers: parse.list(parse.text),
+  block: parseColumnBlock,
+});
+
 /** The requests of all lines: ``tokens`` (f64) and ``text`` (word) of the request that begins at a line; None where the page has another version. */
 export interface TraceTokens {
   readonly version: number;
@@ -725,7 +745,7 @@ export const parseOpenedLogs: parse.Parser<OpenedLogs> = parse.record<OpenedLogs
 
 /** The detail view of a line: the card that a live call would have, its context, the position of its record; ``number`` is its step.
 
-``replay`` is the cell that runs the call again in a copy, empty if that is impossible; ``obstacle`` then says why. ``tool`` is the call as a ``%tool`` cell, ``link`` the cell that opens the log at this step, ``place`` the log's path relative to the folder of the kernel's notebook, empty if there is none, ``session`` its id in the list of sessions, empty if it is not looked for; ``raw`` is the position of its bytes in the log. */
+``replay`` is the cell that runs the call again in a copy, empty if that is impossible; ``obstacle`` then says why. ``tool`` is the call as a ``%tool`` cell, ``link`` the cell that opens the log at this step, ``place`` the log's path relative to the folder of the kernel's notebook, empty if there is none; ``raw`` is the position of its bytes in the log. */
 export interface TraceOpened {
   readonly line: number;
   readonly number: string;
@@ -738,7 +758,6 @@ export interface TraceOpened {
   readonly tool: string;
   readonly link: string;
   readonly place: string;
-  readonly session: string;
 }
 export const parseTraceOpened: parse.Parser<TraceOpened> = parse.record<TraceOpened>({
   line: parse.number,
@@ -752,7 +771,6 @@ export const parseTraceOpened: parse.Parser<TraceOpened> = parse.record<TraceOpe
   tool: parse.otherwise(parse.text, ''),
   link: parse.otherwise(parse.text, ''),
   place: parse.otherwise(parse.text, ''),
-  session: parse.otherwise(parse.text, ''),
 });
 
 export const TRACE_METHODS = {
@@ -768,7 +786,8 @@ export const TRACE_METHODS = {
   'trace.raw': parseTraceRaw,
   'trace.review': parseTraceReview,
   'trace.rows': parseTraceRows,
-  'trace.samples': parseTraceUsage,
+  'trace.sample': parseTraceOpened,
+  'trace.samples': parseTraceSamples,
   'trace.saved_filters': parseSavedFilters,
   'trace.search': parseTraceHits,
   'trace.sessions': parseOpenedLogs,

@@ -10,7 +10,7 @@ import { addTraceRenderer } from './deferred_renderer.js';
 import { loadChunk } from './load_chunk.js';
 import type { LogSession } from './log_session.js';
 import { takeOpenedAddress } from './opened_address.js';
-import { addLogCommands, COMPARE_LOGS, LogTabs, OPEN_LOG } from './log_tabs.js';
+import { addLogCommands, addLogDocuments, COMPARE_LOGS, LogTabs, OPEN_LOG } from './log_tabs.js';
 import { catalogue } from '../shared/catalogue.js';
 
 const traces: JupyterFrontEndPlugin<void> = {
@@ -79,6 +79,7 @@ const logs: JupyterFrontEndPlugin<void> = {
     const options = { app, trans, labShell, restorer, choose: services.choose, createView };
     const tabs = new LogTabs(options);
     addLogCommands(options, tabs, files, palette);
+    labShell && addLogDocuments(options, tabs); // Notebook 7 opens documents on pages of their own
     void app.restored.then(() => {
       labShell ? tabs.openAddressed() : tabs.openRequested();
       router?.routed.connect(() => void takeOpenedAddress()); // a workspace that is copied sets the page's first address again

@@ -3,7 +3,7 @@
 import type { AnswerMessage } from '../approval/model.js';
 import type { ActParams, CancelParams, NotebookAnswer, ShowParams } from '../cards/model.js';
 import type { BaselineParams, CompareWithParams, ComparedOutcomes, ComparedRows, ComparedRowsParams, ComparisonView, OpenRunParams, OutcomesParams } from '../comparison/model.js';
-import type { LogParams, OpenedLogs, ReviewedLog, SavedFilters, SavedFiltersParams, TraceCell, TraceChanges, TraceExcerpts, TraceExcerptsParams, TraceExplorerParams, TraceExport, TraceFacets, TraceFileParams, TraceFollowParams, TraceHits, TraceLineParams, TraceOpened, TraceRaw, TraceReview, TraceReviewParams, TraceRows, TraceRowsParams, TraceSearchParams, TraceShare, TraceShareParams, TraceStrip, TraceStripParams, TraceTokens, TraceUpdate, TraceUsage, TraceUsageParams, TraceVersionParams } from '../explorer/model.js';
+import type { LogParams, OpenedLogs, ReviewedLog, SavedFilters, SavedFiltersParams, TraceCell, TraceChanges, TraceExcerpts, TraceExcerptsParams, TraceExplorerParams, TraceExport, TraceFacets, TraceFileParams, TraceFollowParams, TraceHits, TraceLineParams, TraceOpened, TraceRaw, TraceReview, TraceReviewParams, TraceRows, TraceRowsParams, TraceSampleParams, TraceSamples, TraceSearchParams, TraceShare, TraceShareParams, TraceStrip, TraceStripParams, TraceTokens, TraceUpdate, TraceUsage, TraceUsageParams, TraceVersionParams } from '../explorer/model.js';
 import type { CheckParams, CheckedCall, FormParams, FormTools, RulesCell, RulesParams, ToolForm } from '../lab/model.js';
 import type { CallParams, ConfirmParams, GrantParams, ModeParams, SeenParams, ServerParams, StateOutcome, UndoParams } from '../panel/model.js';
 import type { AddFolderParams, AddedFolder, FoundSessions, LeftOutFiles, LeftOutParams, NextReviewParams, OpenSessionsParams, ReviewSessionsParams, SearchSessionsParams, SessionReviews, SessionReviewsParams, SessionRows, SessionRowsParams, SessionTotals, SessionTotalsParams } from '../sessions/model.js';
@@ -64,7 +64,8 @@ export interface Methods {
   'trace.raw': { readonly params: TraceLineParams; readonly result: TraceRaw };
   'trace.review': { readonly params: TraceReviewParams; readonly result: TraceReview };
   'trace.rows': { readonly params: TraceRowsParams; readonly result: TraceRows & Buffers };
-  'trace.samples': { readonly params: TraceExplorerParams; readonly result: TraceUsage };
+  'trace.sample': { readonly params: TraceSampleParams; readonly result: TraceOpened };
+  'trace.samples': { readonly params: TraceExplorerParams; readonly result: TraceSamples & Buffers };
   'trace.saved_filters': { readonly params: SavedFiltersParams; readonly result: SavedFilters };
   'trace.search': { readonly params: TraceSearchParams; readonly result: TraceHits & Buffers };
   'trace.sessions': { readonly params: TraceExplorerParams; readonly result: OpenedLogs };

@@ -72,7 +72,7 @@ _FOLD_LENGTH = 1_500
 _MAX_LENGTH = 50_000
 _MAX_RESULT = 2_000
 """Maximum number of characters of a result in a lesson's answer."""
-_SPEAKERS = {"user": "Person", "assistant_text": "Agent"}
+_SPEAKERS = {"user": "Person", "assistant_text": "Agent", "scorer": "Scorer"}
 
 
 def to_notebook(

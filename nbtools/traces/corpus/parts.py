@@ -21,7 +21,7 @@ from nbtools.core.errors import TraceError
 from nbtools.traces.corpus.catalogue import PARTS, Log
 from nbtools.traces.corpus.search_index import IndexWriter
 from nbtools.traces.formats import open_log
-from nbtools.traces.model import NOWHERE, ContextPart, Problem, SampleResult, Session
+from nbtools.traces.model import NOWHERE, ContextPart, Problem, Session
 from nbtools.traces.optional_libraries import import_library
 from nbtools.traces.query.tables import CORPUS_TABLES, TEXTS, record_batch, schema, texts_of
 from nbtools.traces.reader import LogFile
@@ -134,8 +134,8 @@ def _write_log(log_file: LogFile, files: Mapping[type, TableFile], index: IndexW
         if isinstance(row, Session):
             for part in context.take(row.id):
                 tables[ContextPart].add(part, problems)
-            if row.sample is not None:
-                tables[SampleResult].add(row.sample, problems)
+            for part_of_session in filter(None, (row.sample, *row.metrics)):
+                tables[type(part_of_session)].add(part_of_session, problems)
     for start in starts.take():
         tables[SessionStart].add(start, problems)
     try:

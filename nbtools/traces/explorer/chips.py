@@ -29,6 +29,7 @@ _KINDS: Mapping[str, tuple[frozenset[str], str]] = {
     "agents": (frozenset({"agent"}), "Calls that start sub-agents"),
     "said": (frozenset({"user", "assistant_text"}), "Messages of people and models"),
     "thinking": (frozenset({"thinking"}), "Thinking of models"),
+    "scorers": (frozenset({"scorer"}), "What models wrote that scorers of an evaluation called"),
 }
 _KIND_BY_ROW = {kind: key for key, (kinds, _) in _KINDS.items() for kind in kinds}
 _ENDS: Mapping[str, str] = {

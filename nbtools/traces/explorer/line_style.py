@@ -50,6 +50,7 @@ _EVENT_STYLES: dict[EventKind, tuple[str, str, Tone]] = {
     "compaction": ("fold", "compaction", "quiet"),
     "attachment": ("clip", "attachment", "quiet"),
     "error": ("alarm", "error", "failed"),
+    "scorer": ("check", "scorer", "quiet"),
 }
 """Icon, name and tone of messages."""
 

@@ -22,6 +22,7 @@ from nbtools.traces.explorer.explorer_messages import (
 )
 from nbtools.traces.explorer.file_changes import ChangedFiles
 from nbtools.traces.explorer.notebook_services import write_notebook
+from nbtools.traces.explorer.samples import Samples
 from nbtools.traces.explorer.search import Search
 from nbtools.traces.explorer.step_detail import DetailBuilder, StepRecords
 from nbtools.traces.explorer.step_files import StepFiles
@@ -32,7 +33,7 @@ from nbtools.traces.explorer.usage.usage_messages import (
     TraceStrip,
     TraceUsage,
 )
-from nbtools.traces.explorer.usage.usage_tables import breakdown, samples_table
+from nbtools.traces.explorer.usage.usage_tables import breakdown
 from nbtools.traces.parallel_reading import gc_paused
 from nbtools.traces.trace import Trace
 
@@ -85,8 +86,13 @@ class LogAnswers:
         shared: TraceShare = extension("traces.share")(self._trace, options, self._cells.share_path())
         return shared
 
-    def samples(self) -> TraceUsage:
-        return samples_table(self._trace, self.lines)
+    def sample(self, number: int) -> TraceOpened:
+        """Returns the detail of a sample.  Raises ``TraceError`` if there is no such sample."""
+        return self.samples.open(number, self._cells)
+
+    @cached_property
+    def samples(self) -> Samples:
+        return Samples(self._trace, self.lines)
 
     def open(self, line: int) -> TraceOpened:
         """Returns the detail of a line, with the tokens of the request whose answer it belongs to."""

@@ -46,6 +46,7 @@ from nbtools.traces.explorer.row_messages import (
     TraceUpdate,
     TraceVersionParams,
 )
+from nbtools.traces.explorer.sample_messages import TraceSampleParams, TraceSamples
 from nbtools.traces.explorer.saved_filters import SavedFilters, SavedFiltersParams, answer_filters
 from nbtools.traces.explorer.usage.usage_messages import (
     TraceStrip,
@@ -214,9 +215,20 @@ class PageMethods:
         return self._explorer.answers.overview("prices" if params.prices else "usage")
 
     @method("trace.samples")
-    def samples(self, _: TraceExplorerParams) -> TraceUsage:
-        """Returns how the samples of an evaluation ended, as one table."""
-        return self._explorer.answers.samples()
+    def samples(self, _: TraceExplorerParams) -> Future[tuple[TraceSamples, Buffers]]:
+        """Returns the samples of an evaluation."""
+        return USAGE_THREAD.submit(self._samples)
+
+    @gc_paused()
+    def _samples(self) -> tuple[TraceSamples, Buffers]:
+        with self._explorer.following.lock:
+            view, data = self._explorer.answers.samples.columns()
+            return view, (data,)
+
+    @method("trace.sample")
+    def sample(self, params: TraceSampleParams) -> TraceOpened:
+        """Returns the detail of a sample, with its input, target and answer.  Raises ``TraceError``."""
+        return self._explorer.answers.sample(params.sample)
 
     @method("trace.review")
     def review(self, params: TraceReviewParams) -> TraceReview:

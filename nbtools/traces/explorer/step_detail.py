@@ -106,8 +106,9 @@ def _record_text(reading: LogFile, ref: Ref) -> tuple[str, str]:
     return seen(redacted(text[:MAX_BYTES]), keep="\t\n"), note
 
 
-_MARKDOWN = frozenset({"user", "assistant_text", "compaction"})
+_MARKDOWN = frozenset({"user", "assistant_text", "compaction", "scorer"})
 _SPEAKERS = {"person": "You", "agent": "Agent"}
+"""Authors of messages, by tone."""
 
 
 class DetailBuilder:
@@ -140,7 +141,6 @@ class DetailBuilder:
             tool=runnable.source,
             link=self._cells.link(number),
             place=self._cells.place,
-            session=self._cells.session,
         )
 
     def _message_card(self, row: LineRow, line: int) -> Card:

@@ -11,15 +11,16 @@ from nbtools.core.message import counted
 from nbtools.traces.counts import DEFINITIONS
 from nbtools.traces.explorer.explorer_view import TraceFact
 from nbtools.traces.explorer.redaction import redacted
-from nbtools.traces.model import SampleResult
+from nbtools.traces.json_access import to_json
+from nbtools.traces.model import Metric, SampleResult
 from nbtools.traces.prompts import first_prompt, title_of
 from nbtools.traces.repeated_records import REPEATS
-from nbtools.traces.session_index.index import indexed_cost
 from nbtools.traces.session_index.places import label_of
 from nbtools.traces.trace import Trace
 
 _MAX_MODELS = 2
 _MAX_SCORES = 6
+_MAX_METRICS = 6
 _MAX_TITLE = 120
 _MAX_AGENT = 80
 _INFERRED = "This format does not record failures: they are inferred from exit codes and the text of results."
@@ -44,6 +45,7 @@ def summary_of(trace: Trace) -> Summary:
     """
     facts = (
         *_origin(trace),
+        *_run(trace),
         *_samples(trace.samples),
         *_records(trace),
         *_calls(trace),
@@ -78,6 +80,67 @@ def _origin(trace: Trace) -> Iterator[TraceFact]:
         yield TraceFact(text=counted(roots, "session"))
 
 
+_ENDS = {
+    "started": ("run not finished", "Its metrics are computed when it ends."),
+    "": (
+        "run not finished",
+        "The log has no header, which is written when the run ends; it has the metrics.",
+    ),
+    "cancelled": ("run cancelled", "Its metrics, if there are any, are of the samples until then."),
+    "error": ("run ended with an error", ""),
+}
+"""Fact and tooltip for the status of an evaluation that did not end well."""
+_ERRORS_OF_MEAN = ("stderr", "bootstrap_stderr")
+
+
+def _run(trace: Trace) -> Iterator[TraceFact]:
+    """Yields how an evaluation ended if not well, and its metrics."""
+    ended = [one.counts for one in trace.sessions if one.sample is not None and "status" in one.counts]
+    for status in dict.fromkeys(counts["status"] for counts in ended):
+        if status in _ENDS:
+            text, title = _ENDS[status]
+            errors = (str(counts.get("run_error", "")) for counts in ended if counts["status"] == status)
+            title = next(filter(None, errors), "") or title
+            yield TraceFact(text=text, bad=True, title=one_line(redacted(title), 500))
+    texts = [*_metric_texts(trace.metrics)]
+    yield from (TraceFact(text=text, title=title) for text, title in texts[:_MAX_METRICS])
+    if len(texts) > _MAX_METRICS:
+        rest = texts[_MAX_METRICS:]
+        yield TraceFact(
+            text=counted(len(rest), "more metric"), title=one_line(", ".join(text for text, _ in rest), 2_000)
+        )
+
+
+def _metric_texts(metrics: Sequence[Metric]) -> Iterator[tuple[str, str]]:
+    """Yields each metric with what it is of.  A standard error stands behind the mean of the same scores."""
+    several = len({(one.scorer, one.reducer) for one in metrics}) > 1
+    scores: dict[tuple[str, str], list[Metric]] = {}
+    for one in metrics:
+        scores.setdefault((one.scorer, one.reducer), []).append(one)
+    for (scorer, reducer), found in scores.items():
+        mean = next((one for one in found if one.name in ("accuracy", "mean")), None)
+        error = next((one for one in found if one.name in _ERRORS_OF_MEAN), None)
+        for one in found:
+            if one is error and mean is not None and error.value is not None:
+                continue
+            value = "not recorded" if one.value is None else f"{one.value:.3g}"
+            if one is mean and error is not None and error.value is not None:
+                value += f" ± {error.value:.2g}"
+            name = f"{scorer} {one.name}" if several else one.name
+            title = " · ".join(filter(None, (f"Metric of the scorer {scorer}", *_details(one, reducer))))
+            yield one_line(redacted(f"{name} {value}"), 80), one_line(redacted(title), 500)
+
+
+def _details(metric: Metric, reducer: str) -> Iterator[str]:
+    if metric.samples is not None:
+        yield f"of {counted(metric.samples, 'sample')}"
+    if reducer:
+        yield f"epochs reduced by {reducer}"
+    for name, params in (("metric", metric.params), ("scorer", metric.scorer_params)):
+        if params:
+            yield f"parameters of the {name}: {to_json(params)}"
+
+
 def _samples(samples: Sequence[SampleResult]) -> Iterator[TraceFact]:
     """Yields the scores of a single sample, and why it ended early."""
     if len(samples) == 1:
@@ -85,6 +148,10 @@ def _samples(samples: Sequence[SampleResult]) -> Iterator[TraceFact]:
         yield from (TraceFact(text=text, title="Score of the sample") for text in score_texts(sample))
         if sample.limit_reached:
             yield TraceFact(text=one_line(f"{sample.limit_reached} limit reached", 60), bad=True)
+    by_scorers = sum(sample.scorer_tokens or 0 for sample in samples)
+    if by_scorers:
+        title = f"Tokens of the requests that scorers made, which are among all tokens: {by_scorers:,}"
+        yield TraceFact(text=f"{short_number(by_scorers)} tokens by scorers", title=title)
 
 
 def score_texts(sample: SampleResult) -> list[str]:
@@ -181,26 +248,8 @@ def _tokens_and_cost(trace: Trace) -> Iterator[TraceFact]:
         title = f"{DEFINITIONS['output_tokens']}: {counts.output_tokens:,}"
         doubt = _PLACEHOLDER if placeholders else ""
         yield TraceFact(text=f"{short_number(counts.output_tokens)} out", doubt=doubt, title=title)
-    yield from _cost(trace)
-
-
-def _cost(trace: Trace) -> Iterator[TraceFact]:
-    """Yields the cost by price lists where the list of sessions has it, else the recorded one."""
-    paths = [reading.source.path for reading in trace.readings]
-    known = indexed_cost(paths[0].absolute()) if len(paths) == 1 else None
-    if known is not None and known.prices:
-        parts = [f"{DEFINITIONS['cost']}, by the prices of {known.prices} on the days of the requests"]
-        if known.unpriced:
-            parts.append(f"without {counted(known.unpriced, 'request')} to models that have no price")
-        if known.doubtful:
-            parts.append("some numbers of output tokens are placeholders")
-        yield TraceFact(
-            text=cost_text(known.cost, is_lower_bound=known.is_lower_bound), title="; ".join(parts)
-        )
-    elif trace.counts.cost:
-        yield TraceFact(
-            text=dollars(trace.counts.cost), title=f"{DEFINITIONS['cost']}, as the log records it"
-        )
+    if counts.cost:
+        yield TraceFact(text=dollars(counts.cost), title=f"{DEFINITIONS['cost']}, as the log records it")
 
 
 def _difference(trace: Trace) -> str:
@@ -208,13 +257,6 @@ def _difference(trace: Trace) -> str:
     found = (str(session.counts.get("tokens_differ", "")) for session in trace.sessions)
     text = " · ".join(dict.fromkeys(filter(None, found)))
     return one_line(f"The log's own total is not the sum over its requests: {text}", 500) if text else ""
-
-
-def cost_text(cost: float | None, *, is_lower_bound: bool = False) -> str:
-    """Formats US dollars; empty where no price is known."""
-    if cost is None:
-        return ""
-    return f"≥ {dollars(cost)}" if is_lower_bound else dollars(cost)
 
 
 def dollars(amount: float) -> str:

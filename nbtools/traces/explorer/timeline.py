@@ -16,7 +16,7 @@ from nbtools.traces.explorer.nesting import CallKey, LineRow, StepTree, step_tre
 from nbtools.traces.model import Call, Event, EventKind, Session
 from nbtools.traces.trace import Trace
 
-_SAID: frozenset[EventKind] = frozenset({"user", "assistant_text", "thinking"})
+_SAID: frozenset[EventKind] = frozenset({"user", "assistant_text", "thinking", "scorer"})
 _LINE_LENGTH = 40
 """Approximate characters of a changed line."""
 

@@ -24,7 +24,7 @@ def facts_of(trace: TraceRows, strict: TraceRows) -> dict[str, Any]:
     The keys are those of ``trace.counts``, which mean the same everywhere, and ``format bytes records
     malformed tool_calls by_name answered tool_errors first_ts last_ts file_edits edited_paths tokens
     sessions`` and what only this format has, by the rules of the format. ``tokens`` are the sum over the
-    sessions, unless the log counts its own.
+    sessions, unless the log counts its own. ``metrics`` are those of an evaluation.
 
     The rules of the format do not count malformed lines (``strict`` was read without them);
     where there are any, ``recovered`` has the counts with the records found in them.
@@ -32,6 +32,8 @@ def facts_of(trace: TraceRows, strict: TraceRows) -> dict[str, Any]:
     (reading,) = trace.readings
     facts = {"bytes": reading.source.path.stat().st_size, **_counts(reading.format, strict)}
     facts |= {**asdict(trace.counts), "duration": trace.counts.duration}
+    if trace.metrics:
+        facts["metrics"] = [asdict(metric) for metric in trace.metrics]
     if trace.problems:
         recovered = _counts(reading.format, trace)
         facts["recovered"] = {key: recovered[key] for key in _RECOVERED}

@@ -174,8 +174,9 @@ class Database:
 
 
 def open_database(tables: Mapping[str, Rows[Any]]) -> Database:
-    """Creates views ``sessions events calls file_changes problems usage context samples`` over rows in
-    memory, and empty tables ``labels signals`` for those that the caller adds when a query needs them.
+    """Creates views ``sessions events calls file_changes problems usage context samples metrics`` over
+    rows in memory, and empty tables ``labels signals`` for those that the caller adds when a query needs
+    them.
 
     Texts are read from the logs when a query needs them.
     """

@@ -20,6 +20,7 @@ from nbtools.traces.model import (
     ContextPart,
     Event,
     FileChange,
+    Metric,
     Problem,
     RequestUsage,
     SampleResult,
@@ -46,6 +47,7 @@ TABLES: dict[str, type] = {
     "usage": RequestUsage,
     "context": ContextPart,
     "samples": SampleResult,
+    "metrics": Metric,
 }
 REVIEW_TABLES: dict[str, type] = {"labels": Label, "signals": Signal}
 """The tables that are made when a query names them."""
@@ -129,10 +131,18 @@ COLUMNS: dict[type, dict[str, ColumnType]] = {
     SampleResult: _columns_of("""
         session id: text
         epoch: number
+        input target answer explanation: text
         scores: json
         error limit_reached: text
-        total_tokens: number
+        total_tokens scorer_tokens: number
         duration working_time: real
+    """),
+    Metric: _columns_of("""
+        scorer name: text
+        value: real
+        reducer: text
+        params scorer_params: json
+        samples: number
     """),
     SessionStart: {"session": "text", "hashes": "texts"},
     Total: _columns_of("""

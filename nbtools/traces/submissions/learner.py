@@ -17,7 +17,7 @@ from msgspec import Struct
 from nbtools.cards.phrases import size
 from nbtools.core.errors import TraceError
 from nbtools.traces.counts import DEFINITIONS, LogCounts
-from nbtools.traces.formats import beginning_of, database_agent, open_log, unsupported_agent
+from nbtools.traces.formats import database_agent, open_log, read_head, unsupported_agent
 from nbtools.traces.model import Call, Event, Row
 from nbtools.traces.parallel_reading import RowBatch, read_rows
 from nbtools.traces.prompts import typed_text
@@ -171,7 +171,7 @@ class _Reading:
     def _paths(self, path: Path) -> list[Path]:
         """Returns the logs of a file: itself, or the sessions in a database."""
         try:
-            if database_agent(Head(path, beginning_of(path))).startswith(STORING_AGENT):
+            if database_agent(Head(path, read_head(path))).startswith(STORING_AGENT):
                 return [path / one.id for one in stored_sessions(path)]
         except (TraceError, OSError) as error:
             self._leave_out(path, str(error))
@@ -180,7 +180,7 @@ class _Reading:
 
     def _opened(self, path: Path) -> LogFile | None:
         """Returns the log at a path; None for a file that is none. Raises ``TraceError`` and ``OSError``."""
-        start = b"" if path.parent in self._folder.files else beginning_of(path)
+        start = b"" if path.parent in self._folder.files else read_head(path)
         refuse_link_beside(path, start, self._folder.links)
         try:
             log = open_log(path)

@@ -96,6 +96,8 @@ class ContextBuilder:
 
     def _request(self, request: RequestUsage) -> None:
         session = self._sessions[request.session]
+        if "scorer" in request.flags:
+            return  # the context of a scorer is not that of the agent
         if request.scope == "request" and request.seq is not None:
             session.requests.append(request)
         elif request.scope != "rest":

@@ -69,6 +69,9 @@ def usage_rows(
     cached: dict[str, int] = {}
     before = 0
     for request in requests:
+        if "scorer" in request.flags:  # it has a context of its own
+            yield request
+            continue
         marks: tuple[str, ...] = ()
         read = request.tokens.cache_read
         compacted = before if request.seq is None else bisect_left(compactions, request.seq)

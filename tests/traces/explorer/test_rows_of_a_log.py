@@ -88,7 +88,7 @@ def test_the_columns_of_a_log_say_the_same_as_its_lines(log: str) -> None:
             assert math.isnan(row["seconds"]) != known or row["seconds"] >= 0
         ends = {"end:failed", "end:errors", "end:other failures"}.intersection(labels)
         assert len(ends) == (line.tone == "failed")
-    assert [chip.facet for chip in chips[:11]] == ["kind"] * 7 + ["end"] * 4
+    assert [chip.facet for chip in chips[:12]] == ["kind"] * 8 + ["end"] * 4
 
 
 def test_a_file_has_all_steps_that_touched_it_in_any_session(explorer: Explorer) -> None:
@@ -218,7 +218,7 @@ def test_the_rows_of_a_hostile_log_can_be_sent() -> None:
     assert all(len(row["subject"]) <= 500 for row in found)
     assert "\x1b" not in str([row["subject"] for row in found])
     assert found[2_000]["chips"] == [3], "what a page cannot ask for is no chip"
-    assert len(reply.chips) == 11 + 2 * 2_000
+    assert len(reply.chips) == 12 + 2 * 2_000
 
 
 def test_the_rows_in_the_tests_of_the_front_end_are_current() -> None:

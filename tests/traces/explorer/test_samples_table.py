@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from nbtools.traces.explorer.usage.usage_tables import _outcome
+from nbtools.traces.explorer.samples import outcome_of
 from nbtools.traces.model import SampleResult
 
 
@@ -18,6 +18,8 @@ from nbtools.traces.model import SampleResult
         ({"scores": {"a": "C", "b": "C"}}, "correct"),
         ({"scores": {"match": "N"}, "limit_reached": "token"}, "no answer"),
         ({"scores": {"match": 1}}, ""),
+        ({"scores": {"match": True}}, "correct"),
+        ({"scores": {"match": False}}, "incorrect"),
         ({"scores": {"match": "c"}}, ""),
         ({"scores": {"match": ["C"]}}, ""),
         ({"scores": {"match": 0.5}, "limit_reached": "time"}, "limit reached"),
@@ -28,4 +30,4 @@ from nbtools.traces.model import SampleResult
     ],
 )
 def test_outcome(fields: dict[str, Any], outcome: str) -> None:
-    assert _outcome(SampleResult(session="s", id="1", **fields)) == outcome
+    assert outcome_of(SampleResult(session="s", id="1", **fields)) == outcome

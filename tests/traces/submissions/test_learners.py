@@ -198,14 +198,6 @@ def test_no_link_leads_out_of_a_learners_folder(work: Path, tmp_path: Path) -> N
     assert "My secret plan" not in repr(found) + found._repr_html_()
 
 
-def test_a_link_to_data_does_not_stop_the_logs_beside_it(work: Path) -> None:
-    Log(session_id(3)).bash('cat "data"').write(work / "ben/more.jsonl")
-    (work / "ben/data").symlink_to("/usr/share")
-    found = traces.learners(work)
-    assert len(found["ben"].sessions) == 2
-    assert reasons(found)["ben/data"].startswith("It is a link")
-
-
 def test_a_log_that_is_too_large_is_named_and_not_read(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(learner_module, "MAX_LOG", 100)
     found = traces.learners(work)

@@ -35,6 +35,7 @@ ICON_CHARACTERS = {
     "clip": "+",
     "alarm": "!",
     "session": "■",
+    "check": "✓",
 }
 _COLOURS: dict[Tone, str] = {
     "person": BLUE,

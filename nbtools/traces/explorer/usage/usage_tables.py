@@ -1,4 +1,4 @@
-"""Tables of a session's tokens, money and time by their use, and of the samples of an evaluation."""
+"""Tables of a session's tokens, money and time by their use."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from nbtools.cards.hidden_characters import one_line
 from nbtools.cards.phrases import elapsed
 from nbtools.traces.explorer.line_style import relative_path
 from nbtools.traces.explorer.redaction import redacted
-from nbtools.traces.explorer.summary import dollars, score_texts, short_number
+from nbtools.traces.explorer.summary import dollars, short_number
 from nbtools.traces.explorer.timeline import Timeline
 from nbtools.traces.explorer.usage.usage_messages import TraceUsage, UsageRow, UsageTable
-from nbtools.traces.model import ContextPart, PartKind, RequestUsage, SampleResult
+from nbtools.traces.model import ContextPart, PartKind, RequestUsage
 from nbtools.traces.trace import Trace
 from nbtools.traces.usage.cost import Cost
 from nbtools.traces.usage.requests import input_of, sum_of_tokens
@@ -43,10 +43,6 @@ _CHIPS: dict[PartKind, str] = {
     "command": "kind:shell",
 }
 """The explorer's chips that list a part's steps."""
-MAX_SAMPLES = 1_000
-_SCORES = {"C": "correct", "P": "partly correct", "I": "incorrect", "N": "no answer"}
-"""Inspect's values of scores; others, such as numbers, have no meaning that every scorer shares."""
-_SAMPLE_COLUMNS = ("sample", "epoch", "outcome", "scores", "error", "limit", "tokens", "time")
 _LONG_PATH = 48
 _COLUMNS = ("", "characters", "tokens", "times requests")
 _NOTE = (
@@ -214,40 +210,3 @@ def _slowest(trace: Trace, lines: Timeline) -> Iterator[UsageRow]:
 
 def _share(length: float, most: float) -> int:
     return round(100 * length / most) if most > 0 else 0
-
-
-def samples_table(trace: Trace, lines: Timeline) -> TraceUsage:
-    """Returns a row for each sample, in the order of the log, which goes to the beginning of its session."""
-    starts: dict[str, int] = {}
-    for line, row in enumerate(lines.rows):
-        starts.setdefault(getattr(row, "session", getattr(row, "id", "")), line)
-    samples = trace.samples
-    rows = tuple(
-        UsageRow(cells=_sample_cells(one), line=starts.get(one.session)) for one in samples[:MAX_SAMPLES]
-    )
-    note = f"The first {MAX_SAMPLES:,} of {len(samples):,} samples." if len(samples) > MAX_SAMPLES else ""
-    return TraceUsage(
-        tables=(UsageTable(title="Samples", columns=_SAMPLE_COLUMNS, rows=rows, note=note),), priced=True
-    )
-
-
-def _outcome(sample: SampleResult) -> str:
-    """Returns how the sample ended: an error, else its scores, else a limit; empty if that is unknown."""
-    if sample.error is not None:
-        return "error"
-    values = [_SCORES.get(value) for value in (sample.scores or {}).values() if isinstance(value, str)]
-    said = list(dict.fromkeys(value for value in values if value))
-    return " and ".join(said) or ("limit reached" if sample.limit_reached else "")
-
-
-def _sample_cells(sample: SampleResult) -> tuple[str, ...]:
-    return (
-        one_line(redacted(sample.id), 100) or "?",
-        "" if sample.epoch is None else str(sample.epoch),
-        _outcome(sample),
-        ", ".join(score_texts(sample)),
-        one_line(redacted(sample.error or ""), 100),
-        one_line(sample.limit_reached or "", 40),
-        "" if sample.total_tokens is None else f"{sample.total_tokens:,}",
-        "" if sample.duration is None else elapsed(sample.duration),
-    )

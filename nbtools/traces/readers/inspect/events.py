@@ -27,7 +27,7 @@ from nbtools.traces.json_access import (
     text_of,
 )
 from nbtools.traces.json_document import NULL, locate_items, raw_items
-from nbtools.traces.model import NOWHERE, EventKind, Op, Problem, Ref
+from nbtools.traces.model import NOWHERE, EventKind, Metric, Op, Problem, Ref
 from nbtools.traces.readers.inspect.scores import sample_result
 from nbtools.traces.session_builder import SessionBuilder, status_of_exit_code, status_of_flag
 from nbtools.traces.source import DECODE_ERRORS, decode_json
@@ -81,6 +81,7 @@ class SampleRecord(msgspec.Struct):
     id: Any = None
     epoch: Any = None
     input: Any = None
+    target: Any = None
     events: msgspec.Raw = NULL
     transcript: msgspec.Raw = NULL
     messages: msgspec.Raw = NULL
@@ -96,17 +97,21 @@ class SampleRecord(msgspec.Struct):
 
 @dataclass
 class Run:
-    """A run as the header describes it. ``tokens`` are those of the run;
-    the first sample that ends takes them, as they count once.
+    """A run as the header describes it. ``tokens`` and ``metrics`` are those of the run;
+    the first sample that ends takes them, as they count once. ``error`` is what ended the run.
     """
 
     eval: Mapping[str, Any]
     status: str
     samples_missing: bool = False
     tokens: Mapping[str, int] | None = None
+    metrics: tuple[Metric, ...] = ()
+    error: str = ""
 
 
 _EVENT_DECODER = msgspec.json.Decoder(_Event)
+_SCORER_SPANS = ("scorer", "scorers")
+"""Types of the spans of one scorer, and of all."""
 _REFERENCE = re.compile(r"attachment://([0-9a-zA-Z]{1,64})")
 _MAX_NESTING = 100
 
@@ -139,6 +144,38 @@ class Attachments:
         return text if isinstance(text, str) else reference[0]
 
 
+class _Scoring:
+    """Knows what scorers do: what stands in their spans, in older logs between the begin and the end of their
+    steps, or after the span of the solvers, which are the agent.
+    """
+
+    def __init__(self) -> None:
+        self._spans: set[str] = set()
+        self._solvers: set[str] = set()
+        self._steps: list[bool] = []
+        self._solved = False
+
+    def see(self, event: _Event, kind: str) -> None:
+        """Takes notice of where a span or a step begins or ends."""
+        span = id_text(event.id)
+        if kind == "span_begin" and span:
+            if event.type in _SCORER_SPANS or string(event.parent_id) in self._spans:
+                self._spans.add(span)
+            elif event.type == "solvers":
+                self._solvers.add(span)
+                self._solved = False
+        elif kind == "span_end" and span in self._solvers:
+            self._solved = True
+        elif kind == "step" and event.action == "begin":
+            self._steps.append(event.type == "scorer")
+        elif kind == "step" and self._steps:
+            self._steps.pop()
+
+    def has(self, span: str) -> bool:
+        """Returns whether what happens now in this span is a scorer's."""
+        return self._solved or span in self._spans or any(self._steps)
+
+
 class Sample:
     """Adds the events of one sample to its session."""
 
@@ -149,6 +186,7 @@ class Sample:
         self.owners: dict[str, str] = {}
         """The call whose tool runs in a span, by the span's id."""
         self.tools: set[str] = set()
+        self.scoring = _Scoring()
         self.latest = ""
         self.decisions: dict[str, str] = {}
         self.records = 0
@@ -223,7 +261,7 @@ class Sample:
             ref,
             args,
             native_id=native,
-            level="nested" if inside else "model",
+            level="nested" if inside or self.scoring.has(span) else "model",
             parent=inside or self._enclosing_call(span),
             at=at,
             ended=epoch_seconds(event.completed),
@@ -269,19 +307,22 @@ class Sample:
         self._add_inserted(at_first=True)
         model, parent, first = string(event.model), string(event.span_id), self.session.log.seq + 1
         self.session.see(None, model)
+        by_scorer = self.scoring.has(parent)
         for choice in mappings(mapping(event.output).get("choices")):
             key = id_text(mapping(choice.get("message")).get("id"))
             for part in parts_of_message(self.attachments.resolve(choice.get("message")), "assistant"):
                 if isinstance(part, TextPart):
-                    place = ("assistant", model, "model", key, parent)
-                    self.session.message(part.kind, part.text, ref, at, *place)
+                    kind: EventKind = "scorer" if by_scorer else part.kind
+                    place = ("scorer" if by_scorer else "assistant", model, "model", key, parent)
+                    self.session.message(kind, part.text, ref, at, *place)
         if event.error:
             self.session.event("error", text_of(event.error), ref, at, "", model, "model", "", parent)
         used = mapping(mapping(event.output).get("usage"))
         if used and event.cache != "read":  # an answer from Inspect's own cache was no request
             usage = Usage()
             usage.add(used)
-            self.session.request(usage.tokens(), ref, first, model=model, at=at)
+            flags = ("scorer",) if by_scorer else ()
+            self.session.request(usage.tokens(), ref, first, model=model, at=at, flags=flags)
 
     def _input(self, event: _Event, ref: Ref, at: float | None) -> None:
         input_ = self.attachments.resolve(mapping(event.sample).get("input"))
@@ -293,6 +334,7 @@ class Sample:
 
     def _other(self, event: _Event, ref: Ref, at: float | None) -> None:
         kind, span = string(event.event), id_text(event.id)
+        self.scoring.see(event, kind)
         if kind == "span_begin" and span:
             self.parents[span] = string(event.parent_id)
             self.tools |= {span} if event.type == "tool" else set()
@@ -321,8 +363,11 @@ class Sample:
         title = self.sample.input
         title = title if isinstance(title, str) else text_of(items(title)[-1:])
         counts = {"task": run.get("task"), "model": run.get("model"), "status": self.run.status}
+        if self.run.error:
+            counts["run_error"] = self.run.error
         if self.run.tokens is not None:
             counts["tokens"], self.run.tokens = self.run.tokens, None
+        metrics, self.run.metrics = self.run.metrics, ()
         if self.run.samples_missing:
             self.session.flags["truncated"] = None
         self.session.end(
@@ -335,7 +380,14 @@ class Sample:
             records=records,
             tokens=usage.tokens(),
             native_tokens=native_tokens(usage),
-            sample=sample_result(self.session.id, self.sample, usage.tokens(), self.attachments.resolve),
+            sample=sample_result(
+                self.session.id,
+                self.sample,
+                usage.tokens(),
+                [request for request in self.session.requests if "scorer" in request.flags],
+                self.attachments.resolve,
+            ),
+            metrics=metrics,
             counts=counts,
             ref=ref,
         )

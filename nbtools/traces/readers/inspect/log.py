@@ -22,9 +22,18 @@ import msgspec
 from nbtools.core.errors import TraceError
 from nbtools.traces.archives import archive_members
 from nbtools.traces.display_builders import detail_of, media_of
-from nbtools.traces.json_access import epoch_seconds, id_text, integer_of, items, mapping, names, string
+from nbtools.traces.json_access import (
+    epoch_seconds,
+    id_text,
+    integer_of,
+    items,
+    mapping,
+    names,
+    string,
+    text_of,
+)
 from nbtools.traces.json_document import NULL, decode_items, locate_items, open_document, raw_items
-from nbtools.traces.model import Call, Detail, Origin, Problem, Ref, Row
+from nbtools.traces.model import PREVIEW, Call, Detail, Origin, Problem, Ref, Row
 from nbtools.traces.reader import Format, Head
 from nbtools.traces.readers.inspect.events import (
     Attachments,
@@ -35,6 +44,13 @@ from nbtools.traces.readers.inspect.events import (
     native_tokens,
     result_of,
     usage_of,
+)
+from nbtools.traces.readers.inspect.scores import (
+    Score,
+    input_text,
+    metrics_of,
+    scores_of,
+    target_text,
 )
 from nbtools.traces.readers.messages import message_detail
 from nbtools.traces.session_builder import LogBuilder
@@ -55,6 +71,7 @@ class _Log(msgspec.Struct):
     status: Any = None
     stats: Any = None
     results: Any = None
+    error: Any = None
 
 
 class _Transcript(msgspec.Struct):
@@ -126,6 +143,30 @@ class InspectAI(Format):
         return detail_of(call, args_of(event), result, media, extra, truncated)
 
 
+@dataclass(frozen=True)
+class SampleTexts:
+    """The texts of a sample as a whole."""
+
+    input: str
+    target: str
+    scores: tuple[Score, ...]
+    error: str
+
+
+def read_sample(source: Source, ref: Ref) -> SampleTexts:
+    """Reads the texts of the sample at ``ref``. Raises ``TraceError`` where the log has changed."""
+    sample = open_document(source.bytes_of(ref), SampleRecord, ref.file).value
+    if sample is None:
+        raise source.outdated()
+    resolve = Attachments(sample.attachments).resolve
+    return SampleTexts(
+        input_text(resolve(sample.input)),
+        target_text(resolve(sample.target)),
+        tuple(scores_of(sample.scores, sample.score, resolve)),
+        text_of(resolve(mapping(sample.error).get("message"))),
+    )
+
+
 def _header(source: Source, members: Sequence[str]) -> tuple[_Log, tuple[Problem, ...]]:
     name = next((name for name in _HEADERS if name in members), "")
     if not name:
@@ -165,6 +206,8 @@ def _run(header: _Log, samples: int) -> Run:
         string(header.status),
         samples_missing=samples < planned,
         tokens=native_tokens(usage_of(usage)) if usage else None,
+        metrics=metrics_of(results),
+        error=string(mapping(header.error).get("message"))[:PREVIEW],
     )
 
 
