@@ -4,6 +4,7 @@ opened from a cell, from an explorer and from the list of sessions.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -17,7 +18,7 @@ from nbtools.traces.comparison.view import ComparisonDisplay
 from nbtools.traces.session_list.session_messages import SessionFilter
 from nbtools.traces.session_list.view import SessionList, session_catalog
 from tests.browser.accessibility import cut_buttons, is_accessible
-from tests.browser.run_logs import MARKUP, RUNS, write_run, write_runs
+from tests.browser.run_logs import MARKUP, PROMPT, RUNS, shell, write_run, write_runs
 from tests.waiting import eventually
 
 COMPARISON = "application/vnd.nbtools.comparison.v1+json"
@@ -153,24 +154,91 @@ async def test_steps_unfold_and_partings_are_found_while_the_kernel_is_busy(view
         await expect(shown.active).not_to_contain_text("parts here")
 
 
-async def test_twenty_runs_scroll_inside_the_page(views, tmp_path):
-    kinds = list(RUNS)
-    shown = await compare_logs(
-        views,
-        [write_run(tmp_path / f"{number:02}.jsonl", [*RUNS[kinds[number % 5]]]) for number in range(20)],
+def measure(log, tokens):
+    """Gives the model's messages of a log token usage."""
+    records = [json.loads(line) for line in log.read_text().splitlines()]
+    for record in records:
+        if record["type"] == "assistant":
+            record["message"]["usage"] = {"input_tokens": tokens, "output_tokens": tokens // 10}
+    log.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return log
+
+
+def write_twenty(folder):
+    """Writes twenty runs of two tasks, of which the tests are read from the output in every fifth."""
+    tailed = (*shell("python -m pytest -q 2>&1 | tail -2")[:2], "....\n4 passed in 0.12s", False)
+    kinds = [*list(RUNS.values())[:4], [*RUNS["usual"][:7], tailed]]
+    kinds[3] = [*kinds[3], *(shell(f"ls part{number}") for number in range(12))]
+    logs = []
+    for number in range(20):
+        log = measure(write_run(folder / f"{number:02}.jsonl", kinds[number % 5]), 1_000 * (number + 1))
+        if number % 2:
+            log.write_text(log.read_text().replace(PROMPT, "Round the prices of the shop to whole cents."))
+        logs.append(log)
+    return logs
+
+
+@pytest.mark.parametrize("width", [1280, 800, 400])
+async def test_twenty_runs_beside_their_steps(views, tmp_path, width):
+    await views.page.set_viewport_size({"width": width, "height": 800})
+    shown = await compare_logs(views, write_twenty(tmp_path))
+    await expect(shown.runs).to_have_count(20 + 2 + 3)  # with tasks and rates
+    await eventually(True, shown.node.evaluate, "node => node.scrollWidth <= node.clientWidth")
+    await eventually([], cut_buttons, views.page, ".nbtools-compare-form")
+    steps, box = await shown.steps.bounding_box(), shown.node.locator(".nbtools-compare-box")
+    top = await shown.node.bounding_box()
+    assert steps["height"] >= 400
+    assert steps["y"] - top["y"] < 120  # they come first
+    assert (await box.bounding_box())["height"] <= 260
+    heads = ("Tokens in", "Tokens out", "Duration") if width > 400 else ("Tokens in",)
+    for name in heads:  # without scrolling to the right
+        head, edge = await shown.heads.filter(has_text=name).bounding_box(), await box.bounding_box()
+        assert head["x"] + head["width"] <= edge["x"] + edge["width"] + 1
+    await expect(shown.heads.first).to_have_text("Run")
+    await expect(shown.heads.filter(has_text="Tokens in")).to_have_attribute(
+        "title", re.compile("^Tokens sent")
     )
-    await expect(shown.runs).to_have_count(21)
-    for width in (800, 1280):
-        await views.page.set_viewport_size({"width": width, "height": 900})
-        await views.look(f"comparison-20-{width}")
-        await eventually(True, shown.node.evaluate, "node => node.scrollWidth <= node.clientWidth")
-        await eventually([], cut_buttons, views.page, ".nbtools-compare-form")
-        box = shown.node.locator(".nbtools-compare-box")
-        assert await box.evaluate("box => box.scrollWidth > box.clientWidth")
-        await box.evaluate("box => box.scrollTo(10000, 0)")
-        first = shown.run("A").get_by_role("button").first
-        await expect(first).to_be_in_viewport()
+    await views.look(f"comparison-20-{width}")
+    await shown.node.get_by_role("button", name="all 20 runs at once").click()
+    await eventually(True, box.evaluate, "box => box.scrollHeight <= box.clientHeight + 20")
+    await views.look(f"comparison-20-all-{width}")
+    await shown.node.get_by_role("button", name="few runs at once").click()
+    await box.evaluate("box => box.scrollTo(10000, 0)")
+    await expect(shown.run("A").get_by_role("button").first).to_be_in_viewport()
     await is_accessible(views.page)
+
+
+async def test_inferred_outcomes_are_marked_and_say_why(views, tmp_path):
+    shown = await compare_logs(views, write_twenty(tmp_path)[:6])
+    run = shown.run("E")
+    await expect(run).to_contain_text("✓ ≈ 4 passed in 0.12s")
+    why = "Inferred from the last lines of pytest: its own exit code is not recorded, only that of tail after it"
+    await expect(run.get_by_text("✓ ≈")).to_have_attribute("title", why)
+    await expect(shown.run("A")).to_contain_text("✓ succeeded")
+    await expect(shown.runs.last).to_contain_text("4 of 5 (38–96 %), 1 inferred")
+
+
+@pytest.mark.parametrize("width", [1280, 800])
+async def test_the_run_that_took_most_is_seen_at_once(views, logs, width):
+    await views.page.set_viewport_size({"width": width, "height": 800})
+    for number, name in enumerate(("usual", "careful")):
+        measure(logs / f"{name}.jsonl", 2_000 * (number + 1))
+    cell = views.cell(await views.show(SessionList(SessionFilter(project="cart"))))
+    listed = cell.locator(".nbtools-sessions")
+    rows = listed.locator(".nbtools-table-rows [role=row]")
+    await expect(rows).to_have_count(5)
+    for name in ("20 k", "44 k"):  # tokens in and out
+        await rows.filter(has_text=name).get_by_role("checkbox").click()
+    await listed.get_by_role("button", name="Compare", exact=True).click()
+    shown = Comparison(views.page, cell.locator(".nbtools-compare"))
+    await expect(shown.node).to_contain_text(re.compile(r"most tokens in: [AB] \(40 k\)"))
+    largest = shown.runs.locator("td", has_text="40 k")
+    await expect(largest.locator("b")).to_be_in_viewport()
+    await expect(largest).to_have_attribute("title", "The largest")
+    await expect(shown.runs.locator("td", has_text="18 k").locator("b")).to_have_count(0)
+    for name in ("A", "B"):
+        await expect(shown.run(name)).to_contain_text(f"{name}: {PROMPT}")
+    await views.look(f"comparison-2-{width}", cell)
 
 
 async def test_an_open_explorer_is_compared_with_listed_sessions(views, logs, tmp_path):

@@ -35,8 +35,7 @@ from nbtools.traces.comparison.comparison_messages import (
     ComparedTotal,
     ComparisonView,
 )
-from nbtools.traces.comparison.comparison_rows import OtherCall, StepRow
-from nbtools.traces.comparison.html import MARKS
+from nbtools.traces.comparison.comparison_rows import OtherCall, StepRow, outcome_mark
 from nbtools.traces.corpus.corpus import Ingested
 from nbtools.traces.explorer.explorer_view import TraceBar, TraceFact
 from nbtools.traces.explorer.export.static_html import render as render_explorer
@@ -143,19 +142,31 @@ def whole_card(text: str) -> str:
 
 
 def comparison(text: str) -> str:
-    run = ComparedRun(name=text, title=text, about=text, totals=(text,), parts=text, step=text)
+    run = ComparedRun(
+        name=text,
+        title=text,
+        about=text,
+        log=text,
+        totals=(text,) * 2,
+        shares=(1, 0.5),
+        parts=text,
+        step=text,
+    )
     checks = (ComparedCheck(source=text, states=text, rate=text),)
     outcomes = ComparedOutcomes(
         checks=checks,
-        cells=((ComparedCell(state="failed", text=text),), (ComparedCell(state="", text=text),)),
+        cells=(
+            (ComparedCell(state="failed", text=text, inferred=True, note=text),),
+            (ComparedCell(state="", text=text),),
+        ),
         tasks=(
             ComparedGroup(title=text, runs=(0,), rates=(text,)),
             ComparedGroup(title=text, runs=(1,), rates=("",)),
         ),
     )
-    total = ComparedTotal(label=text, title=text)
+    totals = (ComparedTotal(label=text, title=text, leads=True), ComparedTotal(label=text, title=text))
     view = ComparisonView(
-        explorer="", baseline=0, facts=text, runs=(run, run), totals=(total,), outcomes=outcomes
+        explorer="", baseline=0, facts=text, runs=(run, run), totals=totals, outcomes=outcomes
     )
     other = OtherCall(run=1, text=text, ending=text)
     marks = {"numbers": (text, ""), "marks": ("failed", "alike"), "others": (other,), "parts": text}
@@ -164,12 +175,12 @@ def comparison(text: str) -> str:
         "comparison",
         view=view,
         outcomes=outcomes,
-        totals=[(0, total)],
+        totals=list(enumerate(totals)),
         files=[(text, [text, ""])],
         blocks=[(False, [row]), (True, [row])],
         more=2,
         commands=[text],
-        marks=MARKS,
+        mark_of=outcome_mark,
         tints={"passed": "#123456", "failed": "#123456", "unknown": "#123456"},
         AMBER="#123456",
         RED="#123456",

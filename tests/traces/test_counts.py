@@ -18,7 +18,7 @@ import pytest
 from nbtools.cli import command_line_parser
 from nbtools.core.errors import TraceError
 from nbtools.traces import Trace, compare, load, sessions, totals
-from nbtools.traces.comparison.comparison_rows import TOTALS, run_row
+from nbtools.traces.comparison.comparison_rows import TOTALS, run_rows
 from nbtools.traces.comparison.terminal import compared
 from nbtools.traces.counts import DEFINITIONS, LogCounts
 from nbtools.traces.explorer.explorer import Explorer
@@ -209,7 +209,7 @@ def _in_chips(trace: Trace) -> dict[str, int]:
 def _in_comparison(trace: Trace, path: Path, counts: Mapping[str, Any]) -> dict[str, Any]:
     comparison = compare(trace, trace)
     run = comparison.runs[0]
-    cells = dict(zip((total.label for total in TOTALS), run_row(comparison, 0).totals, strict=True))
+    cells = dict(zip((total.label for total in TOTALS), run_rows(comparison)[0].totals, strict=True))
     labels = {"Calls": "calls", "Failed": "failed_calls", "Edits": "edits", "Files": "edited_files"}
     for label, name in labels.items():
         assert cells[label] == ("" if counts[name] is None else f"{counts[name]:,}")

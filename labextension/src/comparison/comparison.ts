@@ -9,7 +9,7 @@ import { StepsGrid } from './steps_grid.js';
 /** Steps in the requests after the first one. */
 const MORE_STEPS = 25_000;
 
-/** A comparison: the table of runs with outcomes and totals, and the aligned steps.  It must be inside `.nbtools-rendered`. */
+/** A comparison: the aligned steps, and the table of runs with totals and outcomes.  It must be inside `.nbtools-rendered`. */
 export class ComparisonPage {
   readonly node = element('article', 'nbtools-compare');
   private readonly message = element('span', 'nbtools-compare-message');
@@ -55,9 +55,9 @@ export class ComparisonPage {
     this.grid = grid;
     this.node.replaceChildren(
       element('div', 'nbtools-compare-top', facts, baseline, this.message),
-      new RunsTable(this.context, view).node,
       grid.node,
-      element('div', 'nbtools-compare-foot', keys)
+      element('div', 'nbtools-compare-foot', keys),
+      new RunsTable(this.context, view).node
     );
     void this.load(view, steps, grid, first);
   }

@@ -15,19 +15,23 @@ export interface CompareWithParams {
   readonly ids: readonly string[];
 }
 
-/** The finding of a check in a run. ``step`` is the number of the step that says so, empty for none. */
+/** The finding of a check in a run. ``step`` is the number of the step that says so, empty for none. ``inferred``: not the log says so, but the output of the tests; ``note`` says why. */
 export interface ComparedCell {
   readonly state: 'passed' | 'failed' | 'unknown' | '';
   readonly text: string;
   readonly step: string;
+  readonly inferred: boolean;
+  readonly note: string;
 }
 export const parseComparedCell: parse.Parser<ComparedCell> = parse.record<ComparedCell>({
   state: parse.oneOf('passed', 'failed', 'unknown', ''),
   text: parse.text,
   step: parse.otherwise(parse.text, ''),
+  inferred: parse.otherwise(parse.flag, false),
+  note: parse.otherwise(parse.text, ''),
 });
 
-/** A column of outcomes. ``source`` is the check as it is written, ``states`` what it states, ``rate`` how many runs passed. */
+/** A column of outcomes. ``source`` is the check as it is written, ``states`` what it states, ``rate`` how many runs passed, and how many of these outcomes are inferred. */
 export interface ComparedCheck {
   readonly source: string;
   readonly states: string;
@@ -69,14 +73,16 @@ export interface ComparedRowsParams {
   readonly count: number;
 }
 
-/** A run. ``name`` is its letter, ``about`` its agent, model and log; ``totals`` are the cells under the view's ``totals``.
+/** A run. ``name`` is its letter, ``about`` its agent and model, ``log`` where its log is; ``totals`` are the cells under the view's ``totals``, and ``shares`` what part each is of the largest in its column, from 0 to 1; 0: not recorded, or the same in all runs.
 
 ``parts`` says where it parts from the baseline, empty for the baseline and for the same steps; ``step`` is its step number there. */
 export interface ComparedRun {
   readonly name: string;
   readonly title: string;
   readonly about: string;
+  readonly log: string;
   readonly totals: readonly string[];
+  readonly shares: readonly number[];
   readonly parts: string;
   readonly step: string;
 }
@@ -84,19 +90,23 @@ export const parseComparedRun: parse.Parser<ComparedRun> = parse.record<Compared
   name: parse.text,
   title: parse.text,
   about: parse.text,
+  log: parse.text,
   totals: parse.list(parse.text),
+  shares: parse.list(parse.number),
   parts: parse.otherwise(parse.text, ''),
   step: parse.otherwise(parse.text, ''),
 });
 
-/** A column of totals; ``title`` says what is counted. */
+/** A column of totals; ``title`` says what is counted. ``leads``: it stands beside the names of the runs. */
 export interface ComparedTotal {
   readonly label: string;
   readonly title: string;
+  readonly leads: boolean;
 }
 export const parseComparedTotal: parse.Parser<ComparedTotal> = parse.record<ComparedTotal>({
   label: parse.text,
   title: parse.text,
+  leads: parse.otherwise(parse.flag, false),
 });
 
 /** Asks for the explorer of a run, at one of its steps. */

@@ -3,13 +3,16 @@ import type { ComparisonContext } from './context.js';
 import type { ComparedCell, ComparedOutcomes, ComparedRun, ComparisonView } from './model.js';
 
 const MARKS: Record<ComparedCell['state'], string> = { passed: '✓', failed: '✗', unknown: '?', '': '' };
+/** Runs that are in view at once, as long as the person does not want to see all. */
+const FEW = 6;
 
-/** The table of runs: where each parts, its outcomes and its totals; and the form that adds a column of outcomes. */
+/** The table of runs: what each took, its outcomes, where it parts, and further totals; and the form that adds a column of outcomes. */
 export class RunsTable {
   readonly node = element('div', 'nbtools-compare-runs');
   private readonly box = element('div', 'nbtools-compare-box');
   private readonly input = element('input', 'nbtools-trace-search');
   private readonly message = element('span', 'nbtools-compare-message');
+  private readonly all = element('button', 'nbtools-link');
   private outcomes: ComparedOutcomes;
 
   constructor(
@@ -19,8 +22,19 @@ export class RunsTable {
     this.outcomes = view.outcomes;
     makeScrollable(this.box, context.trans.__('Runs, outcomes and totals'));
     this.message.setAttribute('role', 'status');
-    this.node.append(this.box, this.form());
+    this.node.append(this.form(), this.box);
+    this.all.hidden = view.runs.length <= FEW;
+    this.all.addEventListener('click', () => this.showAll(this.all.getAttribute('aria-expanded') === 'false'));
+    this.showAll(false);
     this.draw();
+  }
+
+  /** Shows all runs at once, or a few, among which the person scrolls. */
+  private showAll(all: boolean): void {
+    const { trans } = this.context;
+    this.all.setAttribute('aria-expanded', String(all));
+    this.node.classList.toggle('nbtools-compare-all', all);
+    setText(this.all, all ? trans.__('▴ few runs at once') : trans.__('▾ all %1 runs at once', this.view.runs.length));
   }
 
   private form(): HTMLElement {
@@ -42,8 +56,10 @@ export class RunsTable {
       kinds,
       this.input,
       element('button', 'nbtools-link', trans.__('add')),
-      this.message
+      this.message,
+      this.all
     );
+    this.all.type = 'button';
     form.addEventListener('submit', event => {
       event.preventDefault();
       this.input.value.trim() && void this.add(this.input.value.trim());
@@ -105,10 +121,10 @@ export class RunsTable {
     this.box.scrollTo(scrollLeft, scrollTop);
   }
 
-  /** The columns of totals that have a value. */
-  private totals(): number[] {
+  /** The columns of totals that have a value: those beside the names of the runs, or the others. */
+  private totals(leads: boolean): number[] {
     const { totals, runs } = this.view;
-    return totals.map((_, at) => at).filter(at => runs.some(run => run.totals[at] !== ''));
+    return totals.map((_, at) => at).filter(at => totals[at]!.leads === leads && runs.some(run => run.totals[at] !== ''));
   }
 
   private head(): HTMLElement {
@@ -120,40 +136,64 @@ export class RunsTable {
       cell.title = title;
       return cell;
     };
+    const totals = (leads: boolean) =>
+      this.totals(leads).map(at => {
+        const cell = head(this.view.totals[at]!.label, this.view.totals[at]!.title);
+        cell.classList.add('nbtools-compare-number');
+        return cell;
+      });
     const remove = (at: number) =>
       linkButton('×', () => void this.request(this.sources().filter((_, i) => i !== at)), trans.__('Remove %1', checks[at]!.source));
     return element(
       'tr',
       '',
       head(trans.__('Run')),
-      head(trans.__('Parts'), trans.__('Where it parts from the baseline')),
+      ...totals(true),
       ...checks.map(({ source, states }, at) => head(source, states, ...(checks.length > 1 ? [' ', remove(at)] : []))),
-      ...this.totals().map(at => head(this.view.totals[at]!.label, this.view.totals[at]!.title))
+      head(trans.__('Parts'), trans.__('Where it parts from the baseline')),
+      ...totals(false)
     );
   }
 
   private row(run: ComparedRun, at: number): HTMLElement {
     const { open } = this.context;
-    const title = linkButton(`${run.name}: ${run.title}`, () => open(at, ''), `${run.title}\n${run.about}`);
-    const about = element('div', 'nbtools-compare-about', run.about);
-    const name = element('th', '', title, about);
+    const title = linkButton(`${run.name}: ${run.title}`, () => open(at, ''), [run.title, run.about, run.log].join('\n'));
+    const about = element('span', 'nbtools-compare-about', run.about);
+    const name = element('th', '', element('div', 'nbtools-compare-name', title, about));
     name.scope = 'row';
     const parts = element('td', '', run.step ? linkButton(run.parts, () => open(at, run.step)) : run.parts);
-    const totals = this.totals().map(total => element('td', 'nbtools-compare-number', run.totals[total]!));
-    return element('tr', '', name, parts, ...(this.outcomes.cells[at] ?? []).map(cell => this.cell(cell, at)), ...totals);
+    const cells = (this.outcomes.cells[at] ?? []).map(cell => this.cell(cell, at));
+    return element('tr', '', name, ...this.amounts(run, true), ...cells, parts, ...this.amounts(run, false));
   }
 
-  private cell({ state, text, step }: ComparedCell, run: number): HTMLElement {
-    const mark = element('span', `nbtools-compare-${state || 'value'}`, MARKS[state]);
+  /** The cells of totals: the largest of each column is bold, and beside the names bars compare them. */
+  private amounts({ totals, shares }: ComparedRun, leads: boolean): HTMLElement[] {
+    return this.totals(leads).map(at => {
+      const share = shares[at] ?? 0;
+      const cell = element('td', 'nbtools-compare-number', share === 1 ? element('b', '', totals[at]!) : totals[at]!);
+      if (share === 1) {
+        cell.title = this.context.trans.__('The largest');
+      }
+      if (leads && share > 0) {
+        cell.classList.add('nbtools-compare-bar');
+        cell.style.setProperty('--nbtools-part', String(share));
+      }
+      return cell;
+    });
+  }
+
+  private cell({ state, text, step, inferred, note }: ComparedCell, run: number): HTMLElement {
+    const mark = element('span', `nbtools-compare-${state || 'value'}`, MARKS[state] + (inferred ? ' ≈' : ''));
+    mark.title = note;
     const content = step ? linkButton(text, () => this.context.open(run, step)) : element('span', '', text);
-    content.title = step ? `${text}\n${this.context.trans.__('step %1', step)}` : text;
+    content.title = [text, note, step && this.context.trans.__('step %1', step)].filter(Boolean).join('\n');
     return element('td', '', element('div', 'nbtools-compare-outcome', mark, ' ', content));
   }
 
   private taskRow(title: string): HTMLElement {
     const cell = element('th', 'nbtools-compare-task', title);
     cell.scope = 'rowgroup';
-    cell.colSpan = 2 + this.outcomes.checks.length + this.totals().length;
+    cell.colSpan = 2 + this.outcomes.checks.length + this.totals(true).length + this.totals(false).length;
     return element('tr', '', cell);
   }
 
@@ -164,8 +204,8 @@ export class RunsTable {
     const name = element('th', 'nbtools-compare-about', title);
     name.scope = 'row';
     const rest = element('td');
-    rest.colSpan = Math.max(this.totals().length, 1);
+    rest.colSpan = 1 + this.totals(false).length;
     const cells = rates.map(rate => element('td', 'nbtools-compare-about', rate));
-    return [element('tr', 'nbtools-compare-rates', name, element('td'), ...cells, rest)];
+    return [element('tr', 'nbtools-compare-rates', name, ...this.totals(true).map(() => element('td')), ...cells, rest)];
   }
 }

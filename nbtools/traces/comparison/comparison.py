@@ -9,12 +9,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from nbtools.cards.hidden_characters import one_line
 from nbtools.core.errors import TraceError
 from nbtools.core.extension_points import extension
 from nbtools.traces.comparison.alignment import Row, align, central_run
 from nbtools.traces.comparison.outcomes import Outcomes, outcomes_of, parse_checks
 from nbtools.traces.comparison.run import Run, comparable_calls, run_of
 from nbtools.traces.comparison.steps import ChangeDigests, ComparableCall, end_differently, ending_of
+from nbtools.traces.explorer.redaction import redacted
 from nbtools.traces.log_arguments import LETTERS
 from nbtools.traces.model import Call, Event
 from nbtools.traces.repeated_records import find_repeats, without_repeats
@@ -180,8 +182,12 @@ class Comparison:
     def __repr__(self) -> str:
         partings = filter(None, self.partings)
         parted = [f"{self.runs[one.run].name} parts {self.parting_text(one)}" for one in partings]
-        names = f"{len(self.runs)} runs, {self.same:,} of {len(self.steps):,} steps the same"
-        return f"<Comparison of {names}, {', '.join(parted) or 'no difference'}>"
+        titles = [one_line(redacted(run.title), 40) for run in self.runs]
+        names = [f"{run.name} “{title}”" for run, title in zip(self.runs, titles, strict=True)]
+        if len(set(titles)) == 1:
+            names = [f"{len(self.runs)} runs of “{titles[0]}”"]
+        same = f"{self.same:,} of {len(self.steps):,} steps the same"
+        return f"<Comparison of {', '.join(names)}; {same}, {', '.join(parted) or 'no difference'}>"
 
 
 _BY_BASELINE = frozenset({"steps", "shared", "partings"})

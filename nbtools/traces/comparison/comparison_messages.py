@@ -22,8 +22,9 @@ MAX_ROWS = 25_000
 
 
 class ComparedRun(Wire):
-    """A run.  ``name`` is its letter, ``about`` its agent, model and log;
-    ``totals`` are the cells under the view's ``totals``.
+    """A run.  ``name`` is its letter, ``about`` its agent and model, ``log`` where its log is;
+    ``totals`` are the cells under the view's ``totals``, and ``shares`` what part each is of the largest in
+    its column, from 0 to 1; 0: not recorded, or the same in all runs.
 
     ``parts`` says where it parts from the baseline, empty for the baseline and for the same steps;
     ``step`` is its step number there.
@@ -32,21 +33,26 @@ class ComparedRun(Wire):
     name: str
     title: str
     about: str
+    log: str
     totals: tuple[str, ...]
+    shares: tuple[float, ...]
     parts: str = ""
     step: str = ""
 
 
 class ComparedTotal(Wire):
-    """A column of totals; ``title`` says what is counted."""
+    """A column of totals; ``title`` says what is counted.
+    ``leads``: it stands beside the names of the runs.
+    """
 
     label: str
     title: str
+    leads: bool = False
 
 
 class ComparedCheck(Wire):
     """A column of outcomes.  ``source`` is the check as it is written, ``states`` what it states,
-    ``rate`` how many runs passed.
+    ``rate`` how many runs passed, and how many of these outcomes are inferred.
     """
 
     source: str
@@ -55,11 +61,15 @@ class ComparedCheck(Wire):
 
 
 class ComparedCell(Wire):
-    """The finding of a check in a run.  ``step`` is the number of the step that says so, empty for none."""
+    """The finding of a check in a run.  ``step`` is the number of the step that says so, empty for none.
+    ``inferred``: not the log says so, but the output of the tests; ``note`` says why.
+    """
 
     state: Literal["passed", "failed", "unknown", ""]
     text: str
     step: str = ""
+    inferred: bool = False
+    note: str = ""
 
 
 class ComparedGroup(Wire):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -30,23 +31,25 @@ from nbtools.traces.explorer.redaction import redacted
 from nbtools.traces.explorer.summary import dollars, short_number
 from nbtools.traces.model import Call
 from nbtools.traces.reviews.statistics import Rate
+from nbtools.traces.session_index.places import label_of
 from nbtools.traces.session_list.session_text import home_relative
 
 Mark: TypeAlias = Literal["", "same", "alike", "failed"]
 STEP_MARKS: tuple[Mark, ...] = ("", "same", "alike", "failed")
 """How the step of a run ended; pages get the index."""
+_MARKS = {"passed": "✓", "failed": "✗", "unknown": "?", "": ""}
 _FOLDED = 4
 """Steps in common, one after the other, from which they are folded."""
 TOTALS = (
-    ComparedTotal(label="Compared", title="Calls of the session's own model: those that are compared below"),
+    ComparedTotal(label="Tokens in", title=DEFINITIONS["input_tokens"], leads=True),
+    ComparedTotal(label="Tokens out", title=DEFINITIONS["output_tokens"], leads=True),
+    ComparedTotal(label="Duration", title=DEFINITIONS["duration"], leads=True),
+    ComparedTotal(label="Cost", title="US dollars, as recorded, or priced if that was asked for", leads=True),
     ComparedTotal(label="Calls", title=DEFINITIONS["calls"]),
     ComparedTotal(label="Failed", title=DEFINITIONS["failed_calls"]),
     ComparedTotal(label="Edits", title=DEFINITIONS["edits"]),
     ComparedTotal(label="Files", title=DEFINITIONS["edited_files"]),
-    ComparedTotal(label="Tokens in", title=DEFINITIONS["input_tokens"]),
-    ComparedTotal(label="Tokens out", title=DEFINITIONS["output_tokens"]),
-    ComparedTotal(label="Duration", title=DEFINITIONS["duration"]),
-    ComparedTotal(label="Cost", title="US dollars, as recorded, or priced if that was asked for"),
+    ComparedTotal(label="Compared", title="Calls of the session's own model: those of the compared steps"),
 )
 
 
@@ -88,34 +91,58 @@ class StepRow:
     differs: bool = False
 
 
-def run_row(comparison: Comparison, at: int) -> ComparedRun:
-    run, parting = comparison.runs[at], comparison.partings[at]
-    about = " · ".join(
-        filter(None, [", ".join(run.agents), ", ".join(run.models[:3]), home_relative(run.log)])
-    )
-    is_known_by_title = sum(other.title == run.title for other in comparison.runs) == 1
-    text = "" if parting is None else comparison.parting_text(parting)
-    return ComparedRun(
-        name=run.name,
-        title=one_line(
-            redacted(run.title if is_known_by_title else PurePath(run.log).name or run.title), 200
-        ),
-        about=one_line(redacted(about), 500),
-        totals=_totals(run),
-        parts="baseline" if at == comparison.baseline else text or "the same steps",
-        step="" if parting is None else comparison.number(at, parting.call),
-    )
+def run_rows(comparison: Comparison) -> tuple[ComparedRun, ...]:
+    abouts = [_about(run) for run in comparison.runs]
+    names = Counter((run.title, about) for run, about in zip(comparison.runs, abouts, strict=True))
+    columns = zip(*map(_amounts, comparison.runs), strict=True)
+    shares = list(zip(*map(_shares, columns), strict=True))
+    rows: list[ComparedRun] = []
+    for at, (run, about, parting) in enumerate(
+        zip(comparison.runs, abouts, comparison.partings, strict=True)
+    ):
+        file = PurePath(run.log).name if names[run.title, about] > 1 else ""
+        text = "" if parting is None else comparison.parting_text(parting)
+        rows.append(
+            ComparedRun(
+                name=run.name,
+                title=one_line(redacted(run.title), 200),
+                about=one_line(redacted(" · ".join(filter(None, (file, about)))), 300),
+                log=one_line(redacted(home_relative(run.log)), 500),
+                totals=_totals(run),
+                shares=shares[at],
+                parts="baseline" if at == comparison.baseline else text or "the same steps",
+                step="" if parting is None else comparison.number(at, parting.call),
+            )
+        )
+    return tuple(rows)
+
+
+def _about(run: Run) -> str:
+    return " · ".join(filter(None, [", ".join(map(label_of, run.agents)), ", ".join(run.models[:3])]))
+
+
+def _amounts(run: Run) -> tuple[float | None, ...]:
+    """Returns the numbers under ``TOTALS``."""
+    effort = (run.input_tokens, run.output_tokens, run.duration, run.cost)
+    return (*effort, run.calls, run.failed_calls, run.edits, run.edited_files, run.compared)
 
 
 def _totals(run: Run) -> tuple[str, ...]:
-    counts = (run.compared, run.calls, run.failed_calls, run.edits, run.edited_files)
-    tokens = (run.input_tokens, run.output_tokens)
+    tokens_in, tokens_out, duration, cost, *counts = _amounts(run)
     return (
+        *("" if count is None else short_number(int(count)) for count in (tokens_in, tokens_out)),
+        "" if duration is None else elapsed(duration),
+        "" if cost is None else dollars(cost),
         *("" if count is None else f"{count:,}" for count in counts),
-        *("" if count is None else short_number(count) for count in tokens),
-        "" if run.duration is None else elapsed(run.duration),
-        "" if run.cost is None else dollars(run.cost),
     )
+
+
+def _shares(amounts: Sequence[float | None]) -> tuple[float, ...]:
+    """Returns what part of the largest each amount is; zeros where none is larger than the others."""
+    largest = max((amount or 0 for amount in amounts), default=0)
+    if largest <= 0 or all(amount == largest for amount in amounts):
+        return (0.0,) * len(amounts)
+    return tuple(round(max(amount or 0, 0) / largest, 3) for amount in amounts)
 
 
 def facts_of(comparison: Comparison) -> str:
@@ -128,19 +155,23 @@ def facts_of(comparison: Comparison) -> str:
             f"{counted(comparison.shared, 'step')} shared at the beginning",
             f"{comparison.same:,} of {counted(steps, 'step')} the same",
         ]
+    tokens = [run.input_tokens for run in comparison.runs]
+    if (shares := _shares(tokens)).count(1.0) == 1:
+        most = shares.index(1.0)
+        parts.append(f"most tokens in: {comparison.runs[most].name} ({short_number(tokens[most] or 0)})")
     return " · ".join(parts)
 
 
 def outcome_rows(comparison: Comparison, outcomes: Outcomes) -> ComparedOutcomes:
     checks = tuple(
-        ComparedCheck(source=one_line(check.source, 300), states=check.states, rate=rate_text(rate))
-        for check, rate in zip(outcomes.checks, outcomes.rates(), strict=True)
+        ComparedCheck(source=one_line(check.source, 300), states=check.states, rate=rate)
+        for check, rate in zip(outcomes.checks, rate_texts(outcomes), strict=True)
     )
     groups = tuple(
         ComparedGroup(
             title=one_line(redacted(task), 200) or "No prompt recorded",
             runs=tuple(at for at, run in enumerate(outcomes.runs) if run.task == task),
-            rates=tuple(map(rate_text, outcomes.rates(task))),
+            rates=rate_texts(outcomes, task),
         )
         for task in outcomes.tasks
     )
@@ -148,11 +179,16 @@ def outcome_rows(comparison: Comparison, outcomes: Outcomes) -> ComparedOutcomes
     return ComparedOutcomes(checks=checks, cells=cells, tasks=groups)
 
 
-def rate_text(rate: Rate | None) -> str:
-    """Formats a rate: ``3 of 4 (30–95 %)``."""
+def rate_texts(outcomes: Outcomes, task: str | None = None) -> tuple[str, ...]:
+    """Returns the rate of each check, of one task where it is named: ``3 of 4 (30–95 %), 2 inferred``."""
+    return tuple(map(_rate_text, outcomes.rates(task), outcomes.inferred(task)))
+
+
+def _rate_text(rate: Rate | None, inferred: int) -> str:
     if rate is None or rate.low is None or rate.high is None:
         return ""
-    return f"{rate.count} of {rate.total} ({100 * rate.low:.0f}–{100 * rate.high:.0f} %)"
+    text = f"{rate.count} of {rate.total} ({100 * rate.low:.0f}–{100 * rate.high:.0f} %)"
+    return f"{text}, {inferred:,} inferred" if inferred else text
 
 
 def _cell(comparison: Comparison, run: int, outcome: Outcome) -> ComparedCell:
@@ -160,7 +196,14 @@ def _cell(comparison: Comparison, run: int, outcome: Outcome) -> ComparedCell:
         state=outcome.state,
         text=one_line(redacted(outcome.text), 200),
         step=comparison.number(run, outcome.row),
+        inferred=outcome.inferred,
+        note=one_line(redacted(outcome.note), 300),
     )
+
+
+def outcome_mark(outcome: Outcome | ComparedCell) -> str:
+    """Returns the sign of an outcome; ``≈`` beside it says that it is inferred."""
+    return f"{_MARKS[outcome.state]}{' ≈' if outcome.inferred else ''}"
 
 
 class ComparisonRows:

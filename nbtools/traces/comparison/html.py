@@ -8,7 +8,12 @@ from nbtools.cards.hidden_characters import one_line
 from nbtools.cards.style import AMBER, GREEN, GREY, RED
 from nbtools.traces.comparison.comparison import Comparison
 from nbtools.traces.comparison.comparison_messages import ComparisonView
-from nbtools.traces.comparison.comparison_rows import ComparisonRows, StepRow, columns_in_use
+from nbtools.traces.comparison.comparison_rows import (
+    ComparisonRows,
+    StepRow,
+    columns_in_use,
+    outcome_mark,
+)
 from nbtools.traces.comparison.run import ChangedFile
 from nbtools.traces.explorer.cell_sources import trace_line
 from nbtools.traces.explorer.export.static_html import render
@@ -17,7 +22,6 @@ from nbtools.traces.explorer.redaction import redacted
 MAX_STEPS = 120
 _MAX_FILES = 30
 _MAX_COMMANDS = 4
-MARKS = {"passed": "✓", "failed": "✗", "unknown": "?", "": ""}
 
 
 def comparison_html(comparison: Comparison, view: ComparisonView, rows: ComparisonRows) -> str:
@@ -31,7 +35,7 @@ def comparison_html(comparison: Comparison, view: ComparisonView, rows: Comparis
         blocks=blocks,
         more=more,
         commands=_commands(comparison),
-        marks=MARKS,
+        mark_of=outcome_mark,
         tints={"passed": GREEN, "failed": RED, "unknown": GREY},
         AMBER=AMBER,
         RED=RED,

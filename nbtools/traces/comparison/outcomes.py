@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -17,6 +18,7 @@ from nbtools.traces.comparison.file_contents import FileContent, file_content
 from nbtools.traces.comparison.run import Run, main_sessions
 from nbtools.traces.model import PREVIEW, Call, Event
 from nbtools.traces.reviews.commands import LOOKUPS, commands_of, is_test_command
+from nbtools.traces.reviews.runner_output import TestResult, result_of_tests
 from nbtools.traces.reviews.statistics import Rate, rate_of
 from nbtools.traces.reviews.visible_labels import visible_labels
 from nbtools.traces.row_texts import text_of_event
@@ -27,6 +29,12 @@ MAX_CHECKS = 12
 _EDITORS = {"echo", "printf", "man", "less", "vim", "nano", "sed", "touch", "rm"}
 _READERS = LOOKUPS | _EDITORS | {"install", "add", "uninstall", "remove"}
 """Words before a command by which it is not run but read, installed or named."""
+_SILENT = {"cd", "export", "set", "source", ".", "true", ":", "mkdir", "sleep", "unset", "ulimit", "rm"}
+"""Commands that write nothing where they succeed."""
+_DOES_NOTHING = {"true", ":"}
+_PASSES_ON_THE_END = re.compile(r"cat|tail(?: -n? ?\d+| --lines[= ]\d+)?|tee(?: -a)?(?: [^\s>-]\S*)?")
+"""Commands after a pipe that write the end of what they read, in whole lines."""
+_WRITES_ELSEWHERE = re.compile(r"(?<!2)>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +42,15 @@ class Outcome:
     """The finding of a check in a run. ``state`` is empty where there is nothing to pass, as for an answer;
     ``text`` says what was found.
 
-    ``row`` is the call or message that says so, None where it is no single one.
+    ``row`` is the call or message that says so, None where it is no single one. ``inferred``: the log does
+    not say so itself, but the closing lines of the test runner, which ``text`` quotes. ``note`` says why.
     """
 
     state: State
     text: str
     row: Call | Event | None = None
+    inferred: bool = False
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -71,6 +82,17 @@ class Outcomes:
         names = tuple(dict.fromkeys(run.task for run in self.runs))
         return names if 1 < len(names) < len(self.runs) else ()
 
+    def inferred(self, task: str | None = None) -> tuple[int, ...]:
+        """Returns for each check how many of the outcomes that count are inferred; of one task where it is
+        named.
+        """
+        rows = [
+            cells
+            for run, cells in zip(self.runs, self.cells, strict=True)
+            if task is None or run.task == task
+        ]
+        return tuple(sum(cells[at].inferred for cells in rows) for at in range(len(self.checks)))
+
     def records(self) -> list[dict[str, Any]]:
         """Returns one record for each run and check, for a data frame."""
         return [
@@ -81,6 +103,7 @@ class Outcomes:
                 "check": check.source,
                 "state": cell.state,
                 "outcome": cell.text,
+                "inferred": cell.inferred,
             }
             for run, cells in zip(self.runs, self.cells, strict=True)
             for check, cell in zip(self.checks, cells, strict=True)
@@ -160,20 +183,48 @@ def _runs(part: str, words: Sequence[str]) -> bool:
 
 
 def _ending(trace: Trace, call: Call, parts: Sequence[tuple[str, str]], place: int) -> Outcome:
-    succeeded = _succeeded(call)
-    if succeeded is None:
-        return Outcome("unknown", "the log does not say how it ended", call)
+    succeeded, reason = _succeeded(call), ""
     operators = {operator for _, operator in parts[place:]} - {"", "&&"}
     is_pipe = operators == {"|"} and any(part == "set -o pipefail" for part, _ in parts)
-    if operators and not is_pipe and parts[place + 1 :]:
+    if succeeded is None:
+        reason = "the log does not say how it ended"
+    elif operators and not is_pipe and parts[place + 1 :]:
         last = parts[-1][0].split()[0]
-        text = f"its own exit code is not recorded, only that of {last[:30]} after it"
-        return Outcome("unknown", text, call)
+        reason = f"its own exit code is not recorded, only that of {last[:30]} after it"
     edits = _edits_after(trace, call)
     later = f", {counted(edits, 'edit')} after it" if edits else ""
-    code = "succeeded" if succeeded else "failed"
-    code = code if call.exit_code is None else f"exit code {call.exit_code}"
-    return Outcome("passed" if succeeded else "failed", f"{code}{later}", call)
+    if not reason:
+        code = "succeeded" if succeeded else "failed"
+        code = code if call.exit_code is None else f"exit code {call.exit_code}"
+        return Outcome("passed" if succeeded else "failed", f"{code}{later}", call)
+    found = _inferred(call, parts, place)
+    if found is None:
+        return Outcome("unknown", reason, call)
+    note = f"Inferred from the last lines of {found.runner}: {reason}"
+    return Outcome("passed" if found.passed else "failed", f"{found.line}{later}", call, True, note)
+
+
+def _inferred(call: Call, parts: Sequence[tuple[str, str]], place: int) -> TestResult | None:
+    """Returns what the output of a command that runs tests says, if nothing else can have written its end:
+    the only other commands write nothing, or pass on the end of what they read.
+    """
+    before, (tests, operator), after = parts[:place], parts[place], parts[place + 1 :]
+    if not all(part.split()[0] in _SILENT for part, _ in before) or _WRITES_ELSEWHERE.search(tests):
+        return None
+    for part, following in after:
+        if operator == "|" and not _PASSES_ON_THE_END.fullmatch(part):
+            return None
+        if operator in {"||", ";", "\n"} and part not in _DOES_NOTHING:
+            return None
+        if operator not in {"|", "||", ";", "\n"}:
+            return None
+        operator = following
+    detail = call.detail
+    if operator or detail.truncated or detail.full:
+        return None
+    return result_of_tests(
+        tests, [text for text in (detail.stdout, detail.stderr) if text] or [detail.result]
+    )
 
 
 def _succeeded(call: Call) -> bool | None:

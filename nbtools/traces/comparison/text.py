@@ -3,41 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import PurePath
 
 from nbtools.cards.hidden_characters import one_line, seen
-from nbtools.traces.comparison.comparison_messages import ComparisonView
-from nbtools.traces.comparison.comparison_rows import ComparisonRows, Fold, StepRow, columns_in_use
-from nbtools.traces.comparison.html import MARKS
+from nbtools.traces.comparison.comparison_messages import ComparedRun, ComparisonView
+from nbtools.traces.comparison.comparison_rows import (
+    ComparisonRows,
+    Fold,
+    StepRow,
+    columns_in_use,
+    outcome_mark,
+)
 from nbtools.traces.session_list.session_text import cell_width
 
 _TITLE, _OUTCOME = 40, 36
 """Most characters of a title and of an outcome."""
+_LARGEST = "▲"
 _AROUND = 2
 """Steps that are printed before and after each place where runs part."""
 
 
 def comparison_text(view: ComparisonView, rows: ComparisonRows) -> str:
     """Returns the tables of totals and of outcomes, and the steps around each place where a run parts."""
-    totals = columns_in_use(view)
-    head = ("", "Run", "Parts", *(total.label for _, total in totals))
+    columns = columns_in_use(view)
+    leading, others = ([one for one in columns if one[1].leads is leads] for leads in (True, False))
+    has_log = len({run.title for run in view.runs}) < len(view.runs)
+    labels = [[one.label for _, one in part] for part in (leading, others)]
+    head = ("", "Run", *(["Log"] if has_log else []), *labels[0], "Parts", *labels[1])
     table = [
-        (run.name, one_line(run.title, _TITLE), run.parts, *(run.totals[at] for at, _ in totals))
+        (
+            run.name,
+            one_line(run.title, _TITLE),
+            *([one_line(PurePath(run.log).name, _TITLE)] if has_log else []),
+            *(_amount(run, at) for at, _ in leading),
+            run.parts,
+            *(run.totals[at] for at, _ in others),
+        )
         for run in view.runs
     ]
-    lines = [view.facts, "", *_table([head, *table]), "", *_outcomes(view)]
+    has_largest = any(run.shares[at] == 1 for run in view.runs for at, _ in leading)
+    legend = [f"{_LARGEST} the largest of its column"] if has_largest else []
+    lines = [view.facts, "", *_table([head, *table]), *legend, "", *_outcomes(view)]
     steps = list(_steps(view, rows))
     return "\n".join(map(seen, [*lines, *(["", *steps] if steps else [])]))
+
+
+def _amount(run: ComparedRun, at: int) -> str:
+    return f"{run.totals[at]} {_LARGEST}" if run.shares[at] == 1 else run.totals[at]
 
 
 def _outcomes(view: ComparisonView) -> Iterator[str]:
     outcomes = view.outcomes
     head = ("", *(one_line(check.source, _OUTCOME) for check in outcomes.checks))
     rows = [
-        (run.name, *(one_line(f"{MARKS[cell.state]} {cell.text}".strip(), _OUTCOME) for cell in cells))
+        (run.name, *(one_line(f"{outcome_mark(cell)} {cell.text}".strip(), _OUTCOME) for cell in cells))
         for run, cells in zip(view.runs, outcomes.cells, strict=True)
     ]
     rates = tuple(check.rate for check in outcomes.checks)
     yield from _table([head, *rows, *([("", *rates)] if any(rates) else [])])
+    if any(cell.inferred for cells in outcomes.cells for cell in cells):
+        yield "≈ inferred from the last lines of the test runner: the log does not say how the tests ended"
 
 
 def _steps(view: ComparisonView, rows: ComparisonRows) -> Iterator[str]:

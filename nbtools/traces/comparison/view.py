@@ -29,11 +29,12 @@ from nbtools.traces.comparison.comparison_rows import (
     TOTALS,
     ComparisonRows,
     facts_of,
+    outcome_mark,
     outcome_rows,
-    rate_text,
-    run_row,
+    rate_texts,
+    run_rows,
 )
-from nbtools.traces.comparison.html import MARKS, comparison_html
+from nbtools.traces.comparison.html import comparison_html
 from nbtools.traces.comparison.outcomes import Outcome, Outcomes
 from nbtools.traces.comparison.text import comparison_text
 from nbtools.traces.explorer.explorer import Explorer
@@ -97,7 +98,7 @@ class ComparisonDisplay:
             explorer=self.id,
             baseline=comparison.baseline,
             facts=facts_of(comparison),
-            runs=tuple(run_row(comparison, at) for at in range(len(comparison.runs))),
+            runs=run_rows(comparison),
             totals=TOTALS,
             outcomes=outcome_rows(comparison, comparison.outcomes()),
             forms=tuple(ComparedForm(form=form, states=states) for form, states in CHECK_FORMS.items()),
@@ -140,9 +141,9 @@ def outcomes_bundle(outcomes: Outcomes) -> dict[str, Any]:
     head = ("Run", *(one_line(check.source, 100) for check in outcomes.checks))
     rows = zip(outcomes.runs, outcomes.cells, strict=True)
     cells = [(f"{run.name}: {one_line(redacted(run.title), 80)}", *map(_cell_text, row)) for run, row in rows]
-    rates = ("passed", *map(rate_text, outcomes.rates()))
+    rates = ("passed", *rate_texts(outcomes))
     return dict(Sheet("Outcomes", (*cells, rates), (), head, code=frozenset()).bundle())
 
 
 def _cell_text(outcome: Outcome) -> str:
-    return f"{MARKS[outcome.state]} {one_line(redacted(outcome.text), 100)}".strip()
+    return f"{outcome_mark(outcome)} {one_line(redacted(outcome.text), 100)}".strip()

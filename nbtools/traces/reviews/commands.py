@@ -29,6 +29,8 @@ LOOKUPS = frozenset(
     | {"file", "type", "git diff", "git grep", "git show"}
 )
 """Programs whose failure is an answer: nothing was found, or files differ."""
+_MAX_COMMAND = 2_000
+"""Characters of a command in which its program is looked for."""
 _SEPARATOR = re.compile(r"&&|\|\||[;|&\n(){}]")
 _REDIRECTION = re.compile(r"\d{0,4}>&\d|&>>?")
 _QUOTED = re.compile(r"'[^']*(?:'|\Z)|\"(?:[^\"\\]|\\.)*+(?:\"|\\?\Z)|<<.*", re.DOTALL)
@@ -110,6 +112,37 @@ _TEST_RUNNERS = (
     r"\b(?:run_?)?tests?\.(?:sh|py|js)\b|(?:^|[\s/])tests?_\w+\.(?:py|js|ts|rb|sh)\b|\btests?/\S+\.(?:py|sh|js|rb)\b",
 )
 _TESTS = re.compile("|".join(_TEST_RUNNERS), re.IGNORECASE)
+_PYTHON_MODULE = r"(?:\S*/)?python[\d.]*(?: -(?:[WX] \S+|(?!m )\S+))* -m "
+_RUNNERS: dict[str, re.Pattern[str]] = {
+    name: re.compile(f"(?:{command})(?=\\s|\\Z)")
+    for name, command in {
+        "pytest": rf"(?:{_PYTHON_MODULE})?(?:\S*/)?(?:pytest|py\.test)",
+        "unittest": rf"{_PYTHON_MODULE}unittest|(?:\S*/)?python[\d.]* (?:\S*/)?manage\.py test",
+        "jest": r"(?:\S*/)?jest",
+        "vitest": r"(?:\S*/)?vitest",
+        "mocha": r"(?:\S*/)?_?mocha",
+        "node": r"node(?: \S+)*? --test",
+        "tap": r"(?:\S*/)?tap",
+        "tape": r"(?:\S*/)?tape",
+        "go": r"go test",
+        "cargo": r"cargo(?: \+\S+)? (?:test|t)",
+        "maven": r"(?:\S*/)?mvnw?(?= .*\b(?:test|verify)\b)",
+        "gradle": r"(?:\S*/)?gradlew?(?= .*(?:\b[tT]est|Test\b|\bcheck\b))",
+        "dotnet": r"dotnet test",
+        "rspec": r"(?:\S*/)?rspec",
+        "phpunit": r"(?:php )?(?:\S*/)?phpunit",
+        "ctest": r"(?:\S*/)?ctest",
+        "prove": r"(?:\S*/)?prove",
+    }.items()
+}
+"""The test runner that a command names."""
+_STARTERS = re.compile(
+    r"(?:[A-Za-z_]\w*=\S*|(?:\S*/)?(?:env|time|nohup|exec|command|sudo|nice)"
+    r"|timeout(?: -\S+)* \d[\d.]*[smh]?|(?:npx|bunx|uvx)(?: -\S+)*|xvfb-run(?: -a)?"
+    r"|(?:uv|poetry|pipenv|pdm|hatch|rye) run(?: --\S+)*|bundle exec|npm exec(?: --)?|pnpm(?: exec)?"
+    r"|yarn(?: run)?|coverage run(?: -\S+)*(?= -m ))\s+"
+)
+"""What stands before the program that a command starts."""
 _READS = re.compile(
     r"\s*(?:cat|head|tail|less|ls|grep|rg|sed -n|wc|find|git|vim?|nano|echo|rm|mkdir|cp|mv|touch|chmod)\b"
 )
@@ -142,7 +175,18 @@ def commands_of(command: str) -> list[tuple[str, str]]:
 
 def is_test_command(part: str) -> bool:
     """Returns whether a single command runs a known test runner, or a file that is named like a test."""
-    return bool(_TESTS.search(part)) and not _READS.match(part)
+    return bool(_TESTS.search(part) or runner_of_tests(part)) and not _READS.match(part)
+
+
+def runner_of_tests(part: str) -> str:
+    """Returns the test runner that a single command starts; empty for another program, and for one that may
+    start any runner, such as ``npm test``.
+    """
+    part = " ".join(part[:_MAX_COMMAND].split())
+    while starter := _STARTERS.match(part):
+        part = part[starter.end() :]
+    part = part.replace("-m ", "python -m ", 1) if part.startswith("-m ") else part
+    return next((name for name, command in _RUNNERS.items() if command.match(part)), "")
 
 
 def _parts(command: str) -> Sequence[str]:

@@ -67,6 +67,73 @@ async def test_an_exit_code_of_another_program_says_nothing(tmp_path: Path, line
     assert (await found(tmp_path, "command python3", [("shell", {"command": line})], [READ]))[0][0] == state
 
 
+BAD_TEST = """import unittest
+
+
+class Total(unittest.TestCase):
+    def test_total(self):
+        print("Ran 1 test in 0.000s\\n\\nOK")
+        self.assertEqual(1, 2)
+"""
+GOOD_TEST = BAD_TEST.replace("(1, 2)", "(1, 1)").replace('print("Ran', 'str("Ran')
+UNITTEST = "python3 -B -m unittest test_total.py"
+
+
+@pytest.mark.parametrize(
+    ("line", "state"),
+    [
+        (f"{UNITTEST} 2>&1 | tail -4", "passed"),
+        (f"cd . && export A=1; {UNITTEST} 2>&1 | tail -n 40", "passed"),
+        (f"{UNITTEST} 2>&1 | tee log.txt | tail || true", "passed"),
+        (f"{UNITTEST} | tail -4", "passed"),  # what it writes to stderr is in the output, too
+        (f"{UNITTEST} 2>&1; true", "passed"),
+        (f"{UNITTEST} 2>&1 | tail -1", "unknown"),
+        (f"{UNITTEST} 2>&1 | grep -A9 Ran", "unknown"),
+        (f"{UNITTEST} 2>&1 | head -40", "unknown"),
+        (f"{UNITTEST} 2>&1 | tail -c 900", "unknown"),
+        (f"{UNITTEST} 2>&1; echo done", "unknown"),
+        (f"{UNITTEST} > log.txt 2>&1; true", "unknown"),
+        (f"{UNITTEST} 2>&1 | cat - log.txt", "unknown"),
+        (f"cat old.txt; {UNITTEST} 2>&1 | tail -4", "unknown"),
+        (f"({UNITTEST}; pytest) 2>&1 | tail -4", "unknown"),
+    ],
+)
+async def test_the_output_of_tests_is_read_where_their_exit_code_is_not_recorded(
+    tmp_path: Path, line: str, state: str
+) -> None:
+    runs = [
+        await record(
+            tmp_path / f"{number}.jsonl",
+            ("write", {"path": "test_total.py", "content": content}),
+            ("shell", {"command": line}),
+        )
+        for number, content in enumerate((GOOD_TEST, BAD_TEST))
+    ]
+    outcomes = compare(*runs).outcomes("tests")
+    (good,), (bad,) = outcomes.cells
+    assert good.state == state
+    # the test prints the end of a passing run: the two contradict each other, unless only the real one is left
+    assert bad.state != "passed"
+    assert bad.state == "failed" or line != f"{UNITTEST} 2>&1 | tail -4"
+    assert [cell.inferred for cell in (good, bad)] == [
+        cell.state in {"passed", "failed"} for cell in (good, bad)
+    ]
+    assert outcomes.inferred() == (sum(cell.inferred for cell in (good, bad)),)
+    assert [one["inferred"] for one in outcomes.records()] == [good.inferred, bad.inferred]
+    if good.inferred:
+        assert good.text.startswith("Ran 1 test in ")
+        assert good.note.startswith(
+            "Inferred from the last lines of unittest: its own exit code is not recorded"
+        )
+
+
+async def test_an_exit_code_that_is_recorded_is_not_inferred(tmp_path: Path) -> None:
+    write = ("write", {"path": "test_total.py", "content": BAD_TEST})
+    run = await record(tmp_path / "a.jsonl", write, ("shell", {"command": f"{UNITTEST} 2>&1"}))
+    (cell,), _ = compare(run, run).outcomes("tests").cells
+    assert (cell.state, cell.text, cell.inferred, cell.note) == ("failed", "exit code 1", False, "")
+
+
 async def test_files_at_the_end_of_a_run(tmp_path: Path) -> None:
     write = ("write", {"path": "new.py", "content": "x = 1\ny = 2\n"})
     change = ("edit", {"path": "new.py", "old": "x = 1", "new": "x = 3"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from nbtools.traces.comparison.comparison import compare
 from nbtools.traces.comparison.comparison_messages import COMPARISON_MIME, ComparedRowsParams, OpenRunParams
 from nbtools.traces.comparison.comparison_rows import STEP_MARKS
 from nbtools.traces.comparison.view import ComparisonDisplay
-from tests.browser.run_logs import MARKUP, RUNS, write_run, write_runs
+from tests.browser.run_logs import MARKUP, PROMPT, RUNS, write_run, write_runs
 from tests.traces.column_reader import rows
 from tests.traces.method_calls import call, result
 
@@ -112,9 +113,13 @@ def test_the_bundle_has_a_form_for_every_front_end(display: ComparisonDisplay) -
         == "5 runs · 3 steps shared at the beginning · 3 of 13 steps the same"
     )
     assert MARKUP not in bundle["text/html"]
-    assert "B  careful.jsonl" in bundle["text/plain"]
+    assert re.search(
+        r"^B  Make the total of the cart .*…  careful\.jsonl ", bundle["text/plain"], re.MULTILINE
+    )
     assert "← parts: D" in bundle["text/plain"]
-    assert [run.title for run in display.view(display.comparison).runs] == [f"{name}.jsonl" for name in RUNS]
+    shown = display.view(display.comparison).runs
+    assert [run.title for run in shown] == [PROMPT] * len(RUNS)
+    assert [run.about.split(" · ")[0] for run in shown] == [f"{name}.jsonl" for name in RUNS]
 
 
 def test_a_widget_answers_only_about_what_it_opened(
