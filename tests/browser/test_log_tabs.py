@@ -154,7 +154,7 @@ async def test_selected_logs_are_compared_and_a_step_runs_again_in_a_notebook_th
     tab = LogTab(browse)
     await expect(tab.node).to_contain_text("shared at the beginning")
     await screenshots(browse, "log-compared")
-    await tab.node.get_by_role("button", name="b.jsonl").click()
+    await tab.node.get_by_role("button", name="Open B in a tab").click()
     await expect(tab.row("Grep")).to_be_visible()
     await browse.evaluate(OPEN_PATH, f"{project.name}/b.jsonl")
     await tab.row("Grep").click()

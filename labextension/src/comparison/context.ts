@@ -13,4 +13,6 @@ export interface ComparisonContext {
   problemOf(error: unknown): string;
   /** Opens the explorer of a run at one of its steps; an empty one: at its beginning. */
   open(run: number, step: string): void;
+  /** Opens the log of a run in a tab of its own; absent where there are no tabs. */
+  readonly openTab?: ((run: number) => void) | undefined;
 }

@@ -156,10 +156,16 @@ export class RunsTable {
   }
 
   private row(run: ComparedRun, at: number): HTMLElement {
-    const { open } = this.context;
+    const { open, openTab, trans } = this.context;
     const title = linkButton(`${run.name}: ${run.title}`, () => open(at, ''), [run.title, run.about, run.log].join('\n'));
     const about = element('span', 'nbtools-compare-about', run.about);
     const name = element('th', '', element('div', 'nbtools-compare-name', title, about));
+    if (openTab) {
+      const link = linkButton('↗', () => openTab(at), trans.__('Open %1 in a tab', run.name));
+      link.setAttribute('aria-label', link.title);
+      link.classList.add('nbtools-compare-tab');
+      about.before(link);
+    }
     name.scope = 'row';
     const parts = element('td', '', run.step ? linkButton(run.parts, () => open(at, run.step)) : run.parts);
     const cells = (this.outcomes.cells[at] ?? []).map(cell => this.cell(cell, at));

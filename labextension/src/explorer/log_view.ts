@@ -175,14 +175,11 @@ export class LogView extends Widget {
   }
 
   private drawComparison(view: ComparisonView): void {
-    const links = this.paths.map((path, i) =>
-      linkButton(
-        `${view.runs[i]?.name ?? ''}: ${path.startsWith(SESSION_PREFIX) ? (view.runs[i]?.title ?? '') : path}`,
-        () => this.services.openLog(path),
-        this.trans.__('Open this log')
-      )
-    );
-    this.showPage(pages => pages.comparison(view, null, links));
+    const openTab = (run: number) => {
+      const path = this.paths[run] ?? '';
+      this.services.openLog(path, path.startsWith(SESSION_PREFIX) ? view.runs[run]?.title : '');
+    };
+    this.showPage(pages => pages.comparison(view, null, openTab));
   }
 
   /** Shows a page at the bottom of a new stack. */

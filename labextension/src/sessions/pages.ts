@@ -119,18 +119,18 @@ export class LogPages {
     this.stack.push(deferredPage(trans, trans.__('Totals'), create));
   }
 
-  /** Creates the page of a comparison.  `first` is the kernel's first answer, if it was asked already. */
-  comparison(view: ComparisonView, first: Result<'comparison.rows'> | null = null, links: readonly HTMLElement[] = []): StackPage {
+  /** Creates the page of a comparison.  `first` is the kernel's first answer, if it was asked already; `openTab` opens the log of a run in a tab. */
+  comparison(view: ComparisonView, first: Result<'comparison.rows'> | null = null, openTab?: (run: number) => void): StackPage {
     const { trans } = this.context;
     const { explorer } = view;
     const open = (run: number, step: string) =>
       void this.open(trans.__('Opening…'), () => this.client.request('comparison.open_run', { explorer, run, step }));
-    const context = { trans, client: this.client, problemOf: (error: unknown) => this.problemOf(error), open };
+    const context = { trans, client: this.client, problemOf: (error: unknown) => this.problemOf(error), open, openTab };
     const create = async () => {
       const { ComparisonPage } = await loadSessions();
       return new ComparisonPage(context, view, first);
     };
-    return deferredPage(trans, trans.__('Comparison'), create, links);
+    return deferredPage(trans, trans.__('Comparison'), create);
   }
 
   /** Creates the page of an explorer.  `rows` is the kernel's answer to the request for its first rows, if it was asked already. */
