@@ -13,7 +13,7 @@ from pathlib import Path
 
 import nbtools
 from nbtools.core.errors import ToolFailure, TraceError
-from nbtools.traces.log_arguments import LIST_FLAGS, listed_rows, refuse_list_flags
+from nbtools.traces.log_arguments import LIST_FLAGS, listed_rows, refuse_list_flags, refuse_with_left_out
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -54,13 +54,15 @@ def _add_trace(parser: argparse.ArgumentParser) -> None:
         help=(
             "a session log of any agent, or 2 to 20 to compare; latest, or latest with an agent or a project:"
             " the session that changed last; an agent, a project (its folder, or a part of its path), or"
-            " both: their sessions; nothing: all sessions on this machine"
+            " both: their sessions; nothing: all sessions on this machine; a number: the session with it in"
+            " the list, of all or of the words before (a file or project of that name is meant first)"
         ),
     )
     parser.add_argument("--agent", metavar="AGENT", default="", help=LIST_FLAGS["agent"])
     parser.add_argument("--since", metavar="WHEN", default="", help=LIST_FLAGS["since"])
     parser.add_argument("--limit", metavar="N", type=int, help=f"{LIST_FLAGS['limit']} (default: 40)")
     parser.add_argument("--all", action="store_true", help=LIST_FLAGS["all"])
+    parser.add_argument("--paths", action="store_true", help="list the sessions with the paths of their logs")
     parser.add_argument("--left-out", action="store_true", help=LIST_FLAGS["left_out"])
     parser.add_argument(
         "--search",
@@ -218,9 +220,9 @@ def _trace(options: argparse.Namespace) -> int:
         is_comparison,
     )
     from nbtools.traces.explorer.export import terminal  # noqa: PLC0415 - as above
-    from nbtools.traces.session_index.places import add_log_folder  # noqa: PLC0415 - as above
     from nbtools.traces.session_list.session_words import (  # noqa: PLC0415 - as above
         DEFAULT_ROWS,
+        add_folder,
         left_out_note,
         left_out_table,
         selected,
@@ -230,7 +232,7 @@ def _trace(options: argparse.Namespace) -> int:
 
     try:
         if options.add:
-            print(f"Session logs in {add_log_folder(options.add)} are listed from now on.")
+            print(add_folder(options.add))
             return 0
         if options.learners:
             from nbtools.traces.submissions.terminal import learners_output  # noqa: PLC0415 - as above
@@ -239,27 +241,30 @@ def _trace(options: argparse.Namespace) -> int:
             return 0
         _refuse_learner_options(options)
         if options.left_out:
-            print(left_out_table(options.log, as_json=options.json), flush=True)
+            refuse_with_left_out(options.log, {name: getattr(options, name) for name in _NOT_WITH_LEFT_OUT})
+            print(left_out_table(as_json=options.json), flush=True)
             return 0
         rows = listed_rows(options.limit, -1 if options.json else DEFAULT_ROWS, all_rows=options.all)
         found = selected(options.log, agent=options.agent, since=options.since, text=options.search or "")
         _refuse_list_options(options, found)
-        if found is not None and not isinstance(found, str):
+        if found is not None and not isinstance(found, tuple):
             _refuse_log_options(options)
             print(
                 totals_table(found, options.totals, as_json=options.json)
                 if options.totals
-                else session_table(found, rows, as_json=options.json),
+                else session_table(found, rows, as_json=options.json, paths=options.paths),
                 flush=True,
             )
             if options.json and (note := left_out_note()):
                 print(note, file=sys.stderr)
         else:
-            refuse_list_flags({"limit": options.limit is not None, "all": options.all}, options.log[0])
-            if found is None and is_comparison(options.log):
+            flags = {"limit": options.limit is not None, "all": options.all, "paths": options.paths}
+            refuse_list_flags(flags, options.log[0])
+            options.log = [*found] if found else options.log
+            if is_comparison(options.log):
                 print(compared(options), flush=True)
             else:
-                _print_log(found or options.log[0], options)
+                _print_log(options.log[0], options)
     except (TraceError, ToolFailure) as error:
         print(terminal.error_text(error), file=sys.stderr)
         return 1
@@ -281,9 +286,9 @@ def _refuse_learner_options(options: argparse.Namespace) -> None:
 
 def _refuse_list_options(options: argparse.Namespace, found: object) -> None:
     """Raises ``TraceError`` for an option that needs a list of sessions, where a log is named."""
-    if options.totals and (found is None or isinstance(found, str)):
+    if options.totals and (found is None or isinstance(found, tuple)):
         raise TraceError(f"--totals adds up sessions of the list, and {options.log[0]} is a log.")
-    stray = next((name for name in ("limit", "all") if getattr(options, name)), None)
+    stray = next((name for name in ("limit", "all", "paths") if getattr(options, name)), None)
     if options.totals and stray is not None:
         raise TraceError(f"--totals adds up all selected sessions: it takes no --{stray}.")
 
@@ -364,6 +369,10 @@ _MCP_DESCRIPTION = (
 )
 _LOG_OPTIONS = ("notebook", "follow", "html", "export", "redact")
 """Options that need a log."""
+_NOT_WITH_LEFT_OUT = (
+    *("agent", "since", "limit", "all", "paths", "search", "totals", "check", "baseline"),
+    *_LOG_OPTIONS,
+)
 _TRACE = "list the sessions of all coding agents on this machine, or print the steps of one"
 _SIMPLE_COMMANDS: tuple[tuple[str, Callable[[argparse.Namespace], int], str], ...] = (
     ("enable", _enable, "load nbtools in every kernel of this IPython profile"),

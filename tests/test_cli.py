@@ -149,7 +149,7 @@ def test_a_log_is_printed_step_by_step(nbtools):
     title, facts, *steps = done.stdout.splitlines()
     assert done.returncode == 0
     assert title == "upgrade-external-agents-e2e-tests"
-    assert "102 calls · 8 failed" in facts
+    assert "102 calls · 7 failed" in facts
     assert any(step.split()[0] == "72.20" and "go vet -tags=e2e ./..." in step for step in steps)
     assert steps[-1].split()[0] == "88"
 
@@ -206,6 +206,40 @@ def test_trace_adds_up_sessions(nbtools, tmp_path, monkeypatch):
     assert "takes a log" in nbtools("trace", "--redact", "words.txt", **home).stderr
 
 
+def age_of(path):
+    return -path.stat().st_mtime
+
+
+def test_sessions_are_opened_by_their_numbers_and_folders_added(nbtools, tmp_path, monkeypatch):
+    for name in OVERRIDES:
+        monkeypatch.delenv(name, raising=False)
+    make_home(tmp_path)
+    home = {
+        "HOME": str(tmp_path),
+        "NBTOOLS_STATE": str(tmp_path / "state"),
+        "NBTOOLS_CONFIG": str(tmp_path / "config"),
+        "COLUMNS": "120",
+    }
+    paths = nbtools("trace", "codex", "--paths", **home).stdout.splitlines()
+    assert [line.strip() for line in paths[2:6:2]] == [
+        f"~/{one.relative_to(tmp_path)}" for one in sorted((tmp_path / ".codex").rglob("*.jsonl"), key=age_of)
+    ]
+    second = json.loads(nbtools("trace", "codex", "--json", **home).stdout)[1]
+    assert nbtools("trace", "codex", "2", **home).stdout.startswith(second["title"])
+    assert "2 runs" in nbtools("trace", "codex", "1", "2", **home).stdout
+    assert "no number 9 in the list of 2 sessions" in nbtools("trace", "codex", "9", **home).stderr
+    assert "--paths is for the list of sessions" in nbtools("trace", "latest", "--paths", **home).stderr
+    assert "it takes no --paths" in nbtools("trace", "--totals", "day", "--paths", **home).stderr
+    for stray in (("--search", "a"), ("--totals", "day"), ("--limit", "2"), ("codex",), ("--html", "x.html")):
+        assert "it takes no" in nbtools("trace", "--left-out", *stray, **home).stderr
+    added = nbtools("trace", "--add", str(SAMPLES / "atif"), **home).stdout
+    assert "listed from now on: 3 sessions found." in added
+    assert "terminus-2" in nbtools("trace", **home).stdout
+    (tmp_path / "nothing-in-it").mkdir()
+    none = nbtools("trace", "--add", str(tmp_path / "nothing-in-it"), **home).stdout
+    assert "0 sessions found. Only files whose names end in .jsonl" in none
+
+
 def test_trace_lists_the_sessions_of_this_machine(nbtools, tmp_path, monkeypatch):
     for name in OVERRIDES:
         monkeypatch.delenv(name, raising=False)
@@ -221,15 +255,15 @@ def test_trace_lists_the_sessions_of_this_machine(nbtools, tmp_path, monkeypatch
         "COLUMNS": "120",
     }
     table = nbtools("trace", **home).stdout.splitlines()
-    assert table[0].split()[:2] == ["Session", "Agent"]
+    assert table[0].split()[:3] == ["#", "Session", "Agent"]
     assert max(map(len, table)) <= 120
-    assert next(line for line in table if "upgrade-external-agents" in line).split()[-2:] == [
-        "+1,839",
-        "−203",
-    ]
-    assert len(nbtools("trace", "external-agents", **home).stdout.splitlines()) == 3
-    assert len(nbtools("trace", "external", "--limit", "1", **home).stdout.splitlines()) == 3
-    assert len(nbtools("trace", "codex", **home).stdout.splitlines()) == 3
+    upgrade = next(line for line in table if "upgrade-external-agents" in line)
+    assert upgrade.split()[-3:-1] == ["+1,839", "−203"]
+    assert upgrade.split()[-1].startswith("$")
+    assert table[-1].startswith("Costs are by genai-prices")
+    assert len(nbtools("trace", "external-agents", **home).stdout.splitlines()) == 4
+    assert len(nbtools("trace", "external", "--limit", "1", **home).stdout.splitlines()) == 4
+    assert len(nbtools("trace", "codex", **home).stdout.splitlines()) == 4
     assert len(json.loads(nbtools("trace", "--agent", "codex", "--json", **home).stdout)) == 2
     assert "Did you mean external-agents" in nbtools("trace", "external-agent5", **home).stderr
     assert "--follow takes a log" in nbtools("trace", "codex", "--follow", **home).stderr
@@ -264,5 +298,3 @@ def test_trace_lists_the_sessions_of_this_machine(nbtools, tmp_path, monkeypatch
     (named,) = json.loads(nbtools("trace", "--left-out", "--json", **home).stdout)
     assert (named["agent"], named["reason"]) == ("codex", "It is in no known format.")
     assert "1 file is not listed" in nbtools("trace", "--json", **home).stderr
-    assert "listed from now on" in nbtools("trace", "--add", str(SAMPLES / "atif"), **home).stdout
-    assert "terminus-2" in nbtools("trace", **home).stdout

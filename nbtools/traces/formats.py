@@ -65,7 +65,7 @@ def open_log(path: Path) -> LogFile:
 
 def _open_log(path: Path) -> LogFile:
     path = stored_path(path)
-    head = Head(path, b"" if path.is_dir() else read_head(path))
+    head = Head(path, b"" if path.is_dir() else beginning_of(path))
     names = ", ".join(candidate.name for candidate in formats())
     for candidate in formats():
         if candidate.name == FALLBACK_FORMAT and (agent := database_agent(head) or unsupported_agent(head)):
@@ -106,7 +106,8 @@ def _several_sessions(database: Path, agent: str) -> TraceError | None:
     )
 
 
-def read_head(path: Path) -> bytes:
+def beginning_of(path: Path) -> bytes:
+    """Returns the part of a file from which its format is recognised."""
     with open_regular(path) as file:
         return file.read(HEAD_BYTES).removeprefix(BYTE_ORDER_MARK)
 
@@ -183,6 +184,6 @@ def database_in(folder: Path) -> tuple[Path, str] | None:
     patterns = [(pattern, one.name) for one in _table().databases for pattern in one.files]
     for pattern, agent in (*patterns, *((pattern, "") for pattern in _OTHER_DATABASES)):
         for path in sorted(folder.glob(pattern)):
-            if path.is_file() and (name := agent or unsupported_agent(Head(path, read_head(path)))):
+            if path.is_file() and (name := agent or unsupported_agent(Head(path, beginning_of(path)))):
                 return path, name
     return None

@@ -6,7 +6,7 @@ Both ``%trace`` and ``nbtools trace`` use it; it loads no reader of logs.
 from __future__ import annotations
 
 import glob
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -71,6 +71,16 @@ def refuse_list_flags(flags: Mapping[str, object], log: str) -> None:
     stray = next((name for name, value in flags.items() if value), None)
     if stray is not None:
         raise argument_error(f"--{stray} is for the list of sessions, and {log} names a log.")
+
+
+def refuse_with_left_out(words: Sequence[str], flags: Mapping[str, object]) -> None:
+    """Raises ``ToolFailure`` for words and set flags beside ``--left-out``, which takes none."""
+    stray = next((f"--{name}" for name, value in flags.items() if value not in (None, False, "", [])), None)
+    if words or stray:
+        raise argument_error(
+            f"--left-out names the files of all folders that are not listed: it takes no"
+            f" {stray or repr(words[0])}."
+        )
 
 
 def expanded(log: str) -> list[str]:

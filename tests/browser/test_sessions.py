@@ -10,6 +10,7 @@ import re
 import shutil
 import time
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 import pytest_asyncio
@@ -22,6 +23,7 @@ from nbtools.traces.session_list.view import SessionList, session_catalog
 from tests.browser.accessibility import is_accessible
 from tests.browser.conftest import SHOTS
 from tests.browser.long_log import write_cart_log
+from tests.browser.test_log_tabs import LogTab
 from tests.browser.test_trace import REAL
 from tests.browser.views import DRAWN, open_views
 from tests.traces.recorded import SAMPLES
@@ -44,6 +46,7 @@ HAS_WIDE_TITLES = """list => {
     return titles.length > 0 && titles.every(({ offsetWidth }) => offsetWidth >= list.clientWidth / 3);
 }"""
 TAB = ".nbtools-log .nbtools-sessions"
+CHOSEN = '.nbtools-trace-row[aria-selected="true"] .nbtools-trace-number'
 HIT = "ForEachAgent"
 HITS = 15
 """Steps of the first log that contain ``HIT``."""
@@ -230,6 +233,11 @@ async def test_files_that_are_not_listed_are_named(views, logs):
     await files.get_by_role("button", name="Close").click()
     await expect(files).to_be_hidden()
     await expect(link).to_be_focused()
+    await views.page.keyboard.press("Enter")
+    await expect(files.get_by_role("button", name="Close")).to_be_focused()
+    await views.page.keyboard.press("Escape")
+    await expect(files).to_be_hidden()
+    await expect(link).to_be_focused()
 
 
 async def test_filters_and_columns(views, logs):
@@ -289,6 +297,7 @@ async def test_the_list_is_narrowed_to_a_time_and_says_what_it_adds_up_to(
     await node.get_by_label("Path of a folder with logs").fill(str(added))
     await page.keyboard.press("Enter")
     await expect(shown.row("From another folder")).to_be_visible()
+    await expect(node).to_contain_text(re.compile(r"1 session in \S+ is listed"))
     await is_accessible(page)
     for width in (1280, 800, 400):
         await page.set_viewport_size({"width": width, "height": 800})
@@ -486,6 +495,39 @@ async def test_a_tab_of_jupyterlab_lists_and_opens_logs_that_jupyter_does_not_se
     await expect(page.locator(".nbtools-log:visible")).to_contain_text(
         "no longer in its folder, or was not listed"
     )
+
+
+async def test_the_address_of_a_listed_log_that_jupyter_does_not_serve_opens_it_and_nothing_else(
+    page, logs, context
+):
+    await page.evaluate("window.jupyterapp.commands.execute('nbtools:list-sessions').then(() => null)")
+    shown = Sessions(page, page.locator(TAB))
+    await shown.find("upgrade e2e")
+    await shown.rows.click()
+    tab = LogTab(page)
+    await tab.row("Read").click()
+    number = await tab.node.locator(CHOSEN).inner_text()
+    link = tab.panel.get_by_role("button", name="Copy link")
+    named = re.compile(rf"/lab\?agent-log=session%3A[0-9a-f]{{14}}&agent-step={re.escape(number)}$")
+    await expect(link).to_have_attribute("title", named)
+    address = await link.get_attribute("title")
+    other = await context.new_page()
+    opened = LogTab(other)
+    await other.goto(address)
+    for _ in range(2):
+        await expect(opened.node.locator(CHOSEN)).to_have_text(number)
+        await expect(opened.panel.locator(".nbtools-card")).to_be_visible()
+        await other.wait_for_url(lambda url: "agent-log" not in url)
+        await other.goto(address)
+    for log, problem in (
+        ("session:0123456789abcd", "no longer in its folder, or was not listed"),
+        ("session:../../etc/passwd", "does not exist, or Jupyter does not serve it"),
+        (f"session:{logs}/upgrade.jsonl", "does not exist, or Jupyter does not serve it"),
+        (f"{logs}/upgrade.jsonl", "does not exist, or Jupyter does not serve it"),
+    ):
+        await other.goto(re.sub("agent-log=[^&]*", f"agent-log={quote(log, safe='')}", address))
+        await expect(opened.node).to_contain_text(problem)
+    await other.close()
 
 
 @pytest_asyncio.fixture(loop_scope="session")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 
 import pytest
@@ -13,7 +14,7 @@ from tests.browser.explorer import Explorer
 from tests.traces.sharing.planted import secrets, write_planted_log
 from tests.traces.sharing.test_page import DATA, everything_in
 
-PANEL = '[aria-label="Share this session"]'
+PANEL = ".nbtools-trace-share"
 PLANTED = [one for one in secrets() if one.kind in {"GitHub token", "GitLab token"}][:2]
 
 
@@ -56,7 +57,7 @@ async def test_a_session_is_shared_after_a_preview_of_the_removed_secrets(open_p
 async def test_a_session_is_exported_in_a_format_that_says_what_it_loses(open_planted, tmp_path):
     trace = await open_planted()
     await trace.node.get_by_role("button", name="export…").click()
-    panel = trace.node.get_by_role("region", name="Share this session")
+    panel = trace.node.get_by_role("region", name=re.compile(r"^(Export|Share) this session$"))
     await expect(panel.get_by_label("Format")).to_have_value("atif")
     await expect(panel).to_contain_text("Lost: the tokens of single requests")
     await panel.get_by_label("Format").select_option("claude")
@@ -68,6 +69,7 @@ async def test_a_session_is_exported_in_a_format_that_says_what_it_loses(open_pl
     await panel.get_by_label("Format").select_option("atif")
     await panel.get_by_role("button", name="Write files").click()
     await expect(trace.notice).to_contain_text("session.atif.json")
+    await expect(trace.list).to_be_focused()
     assert PLANTED[0].secret not in (tmp_path / "session.atif.json").read_text(encoding="utf-8")
     await trace.node.get_by_role("button", name="share…").click()
     await expect(panel.get_by_label("Format")).to_have_value("html")

@@ -21,6 +21,7 @@ from tests.browser.hostile import CANARY, payloads
 from tests.browser.long_log import write_log
 from tests.browser.tab import PATIENCE
 from tests.traces.explorer.samples import CLAUDE, sample
+from tests.traces.submissions.work import submissions
 from tests.waiting import eventually
 
 NEXT = """async count => {
@@ -267,3 +268,19 @@ async def test_a_file_that_announces_other_rows_than_it_has_is_damaged(browser, 
     await page.goto(path.as_uri())
     await expect(page.locator("body")).to_contain_text("This file is damaged")
     await page.close()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (800, "dark"), (400, "light")])
+async def test_the_file_of_a_learner_has_facts_above_the_session(open_file, tmp_path, width, scheme):
+    work = submissions(tmp_path)
+    found = traces.learners(work, rubric={"explains": "Says why."}, file=tmp_path / "labels.jsonl")
+    found.review.label(work / "anna/session.jsonl", "explains")
+    path = next(path for path in found.share(tmp_path / "out") if path.stem == "anna")
+    page = await open_file(path, width=width, scheme=scheme)
+    facts = page.locator(".nbtools-facts")
+    await expect(facts).to_contain_text("hw1.ipynb")
+    await expect(facts).to_contain_text("Removed from this file")
+    await expect(rows(page).first).to_contain_text("Add up the prices.")
+    assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    await page.screenshot(path=SHOTS / f"learner_{width}_{scheme}.png")
+    is_quiet(page, path)

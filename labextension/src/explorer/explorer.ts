@@ -127,7 +127,8 @@ export class ExplorerView {
       isStepShown: () => this.stepLoader.isStepShown,
       samples: () => this.samples
     });
-    this.sharePanel = new SharePanel(trans, this.requests, path => this.showNotice(trans.__('Wrote %1.', path)));
+    const wrote = (path: string) => this.showNotice(trans.__('Wrote %1.', path));
+    this.sharePanel = new SharePanel(trans, this.requests, wrote, () => this.focus());
     this.savedFilters = new SavedFiltersPanel(trans, this.requests, {
       current: () => this.state.filter,
       apply: ({ text, chips, order }) => changeFilter({ ...NO_FILTER, text, chips, order })

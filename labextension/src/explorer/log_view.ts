@@ -48,6 +48,8 @@ export class LogView extends Widget {
   private opening: { readonly step: string } | null = null;
   /** The step to begin at, when the log is opened next. */
   private step = '';
+  /** Whether what is drawn next gets the focus, which a button had that is gone. */
+  private isFocusWanted = false;
 
   /** `paths` are paths of the contents API; `onPaths` is called with others when the explorer has gone on in another file. */
   constructor(
@@ -125,6 +127,7 @@ export class LogView extends Widget {
   private openInNewKernel(): void {
     this.step ||= this.opening?.step ?? '';
     this.opening = null;
+    this.isFocusWanted = true;
     this.services.session.restart();
     void this.open();
   }
@@ -137,11 +140,14 @@ export class LogView extends Widget {
     } else if (comparison) {
       this.drawComparison(comparison);
     } else {
-      this.showMessage(
-        text,
-        linkButton(this.trans.__('Try again'), () => void this.open())
-      );
+      const retry = linkButton(this.trans.__('Try again'), () => {
+        this.isFocusWanted = true;
+        void this.open();
+      });
+      this.showMessage(text, retry);
+      this.isFocusWanted && retry.focus();
     }
+    this.isFocusWanted = false;
   }
 
   private drawExplorer(view: TraceView): void {
@@ -195,6 +201,7 @@ export class LogView extends Widget {
     this.pages = pages;
     pages.stack.push(create(pages));
     this.node.replaceChildren(pages.stack.node);
+    this.isFocusWanted && pages.stack.top?.focus();
   }
 
   private showMessage(text: string, ...more: Node[]): void {
@@ -230,7 +237,7 @@ export class LogView extends Widget {
         void (inside && opener?.open(relative, null));
         return inside && opener !== null;
       },
-      linkTo: ({ place, number }) => services.addresses?.of(locate('', '', place), number) ?? Promise.resolve(null),
+      linkTo: ({ place, session, number }) => services.addresses?.of(locate('', '', place), session, number) ?? Promise.resolve(null),
       copy: async text => Clipboard.copyToSystem(text)
     };
   }

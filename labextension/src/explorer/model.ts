@@ -745,7 +745,7 @@ export const parseOpenedLogs: parse.Parser<OpenedLogs> = parse.record<OpenedLogs
 
 /** The detail view of a line: the card that a live call would have, its context, the position of its record; ``number`` is its step.
 
-``replay`` is the cell that runs the call again in a copy, empty if that is impossible; ``obstacle`` then says why. ``tool`` is the call as a ``%tool`` cell, ``link`` the cell that opens the log at this step, ``place`` the log's path relative to the folder of the kernel's notebook, empty if there is none; ``raw`` is the position of its bytes in the log. */
+``replay`` is the cell that runs the call again in a copy, empty if that is impossible; ``obstacle`` then says why. ``tool`` is the call as a ``%tool`` cell, ``link`` the cell that opens the log at this step, ``place`` the log's path relative to the folder of the kernel's notebook, empty if there is none, ``session`` its id in the list of sessions, empty if it is not looked for; ``raw`` is the position of its bytes in the log. */
 export interface TraceOpened {
   readonly line: number;
   readonly number: string;
@@ -758,6 +758,7 @@ export interface TraceOpened {
   readonly tool: string;
   readonly link: string;
   readonly place: string;
+  readonly session: string;
 }
 export const parseTraceOpened: parse.Parser<TraceOpened> = parse.record<TraceOpened>({
   line: parse.number,
@@ -771,6 +772,7 @@ export const parseTraceOpened: parse.Parser<TraceOpened> = parse.record<TraceOpe
   tool: parse.otherwise(parse.text, ''),
   link: parse.otherwise(parse.text, ''),
   place: parse.otherwise(parse.text, ''),
+  session: parse.otherwise(parse.text, ''),
 });
 
 export const TRACE_METHODS = {

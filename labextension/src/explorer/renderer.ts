@@ -161,7 +161,7 @@ export class RenderedPage extends Widget implements IRenderMime.IRenderer {
       addCell: (source, run) => void (this.panel && addCellBelow(this.panel, this.node, source, run)),
       compare: null,
       openRelative: place => this.openRelative(place),
-      linkTo: async ({ place, number }) => (place && this.addresses ? this.addresses.of(this.serverPath(place), number) : null),
+      linkTo: async ({ place, session, number }) => this.addresses?.of(place ? this.serverPath(place) : null, session, number) ?? null,
       copy: async text => Clipboard.copyToSystem(text)
     };
   }

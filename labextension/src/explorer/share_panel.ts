@@ -29,7 +29,9 @@ export class SharePanel {
   constructor(
     private readonly trans: TranslationBundle,
     private readonly requests: LogRequests,
-    private readonly onWritten: (path: string) => void
+    private readonly onWritten: (path: string) => void,
+    /** Gives the focus to what was used before. */
+    private readonly leave: () => void
   ) {
     this.write = element('button', 'nbtools-button nbtools-primary');
     this.format.append(new Option(trans.__('HTML page'), 'html'));
@@ -61,18 +63,21 @@ export class SharePanel {
       this.keep.clear();
       this.choose(exports);
       void this.request(false);
+      this.node.scrollIntoView({ block: 'nearest' });
       (exports ? this.format : this.write).focus();
     }
   }
 
   private close(): void {
     this.node.hidden = true;
+    this.leave();
   }
 
   private choose(exports: boolean): void {
     const [first] = this.formats;
     this.exports = exports && !first;
     this.format.value = exports && first ? first.name : 'html';
+    this.node.setAttribute('aria-label', exports ? this.trans.__('Export this session') : this.trans.__('Share this session'));
     this.update();
   }
 
@@ -80,19 +85,16 @@ export class SharePanel {
   private update(): void {
     const { trans } = this;
     const format = this.formats.find(({ name }) => name === this.format.value);
-    setText(
-      this.about,
-      format
-        ? `${format.about} ${trans.__('What is listed here is removed from it:')}`
-        : trans.__('One HTML file with all steps. It needs no kernel and loads nothing. What is listed here is removed from it:')
-    );
-    setText(this.write, format ? trans.__('Write files') : trans.__('Write HTML file'));
+    // An export says what it is as soon as the kernel has named its formats.
+    const page = trans.__('One HTML file with all steps. It needs no kernel and loads nothing. What is listed here is removed from it:');
+    const about = format ? `${format.about} ${trans.__('What is listed here is removed from it:')}` : page;
+    setText(this.about, this.exports ? '' : about);
+    setText(this.write, format || this.exports ? trans.__('Write files') : trans.__('Write HTML file'));
     this.notesLabel.hidden = format?.notes === false;
   }
 
   private build(): void {
     const { trans } = this;
-    this.node.setAttribute('aria-label', trans.__('Share this session'));
     this.node.append(
       element('label', '', trans.__('Format'), this.format),
       this.about,
@@ -151,7 +153,7 @@ export class SharePanel {
     }
     setText(this.noteCount, `(${notes.toLocaleString()})`);
     if (path) {
-      this.node.hidden = true;
+      this.close();
     }
     this.list.replaceChildren(...secrets.map(secret => this.item(secret)));
     this.list.hidden = secrets.length === 0;

@@ -1,5 +1,6 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { element, linkButton, setText } from '../shared/element.js';
+import type { AddedFolder } from './model.js';
 
 /** A button that asks for the path of a folder whose logs are listed from then on. */
 export class AddFolderForm {
@@ -9,10 +10,10 @@ export class AddFolderForm {
   private readonly path = element('input', 'nbtools-trace-search');
   private readonly message = element('span');
 
-  /** `add` returns the problem, or an empty text. */
+  /** `add` adds a folder to the list, and returns what was found in it, or the problem. */
   constructor(
     private readonly trans: TranslationBundle,
-    private readonly add: (folder: string) => Promise<string>
+    private readonly add: (folder: string) => Promise<Pick<AddedFolder, 'problem'> & Partial<AddedFolder>>
   ) {
     this.button = linkButton(trans.__('Add folder…'), () => this.toggle(true), trans.__('Lists the logs of another folder, too'));
     this.path.type = 'text';
@@ -56,13 +57,22 @@ export class AddFolderForm {
       return;
     }
     setText(this.message, this.trans.__('Looking…'));
-    const problem = await this.add(folder);
-    if (problem) {
-      setText(this.message, problem);
+    const added = await this.add(folder);
+    if (added.problem) {
+      setText(this.message, added.problem);
     } else {
       this.path.value = '';
       this.toggle(false);
-      setText(this.message, this.trans.__('The logs of %1 are listed, too.', folder));
+      setText(this.message, this.foundText({ folder, listed: 0, other: 0, endings: '', ...added }));
     }
+  }
+
+  /** Says what was found in a folder and what is listed. */
+  private foundText({ folder, listed, other, endings }: Omit<AddedFolder, 'problem'>): string {
+    const { trans } = this;
+    const sessions = trans._n('%1 session in %2 is listed', '%1 sessions in %2 are listed', listed, folder);
+    const none = trans.__('No session was found in %1: only files whose names end in %2 are looked at', folder, endings);
+    const rest = other > 0 ? trans._n('%1 file is not listed', '%1 files are not listed', other) : '';
+    return [listed ? sessions : none, rest].filter(Boolean).join(' · ');
   }
 }

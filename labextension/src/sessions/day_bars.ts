@@ -9,10 +9,23 @@ export interface DayBar {
 }
 
 const DAY = 86_400_000;
-/** Most bars: more days are weeks, more weeks are months. */
-const MOST = 92;
+/** Most bars of a kind: more days are weeks, more weeks months, more months years, and more years centuries, as a date may be broken. */
+const MOST = 120;
 
-/** Returns bars without gaps from the first to the last day: of days, else of weeks, which begin on Mondays, or of months. */
+/** A kind of bar: when the one of a time begins, and when the one after a beginning does. */
+interface Unit {
+  readonly days: number;
+  startOf(time: number): number;
+  next(start: number): number;
+}
+
+const UNITS: readonly Unit[] = [
+  { days: 1, startOf: time => time, next: start => start + DAY },
+  { days: 7, startOf: time => time - ((new Date(time).getUTCDay() + 6) % 7) * DAY, next: start => start + 7 * DAY },
+  ...[1, 12, 1200].map(monthsUnit)
+];
+
+/** Returns bars without gaps from the first to the last day: of days, else of weeks, which begin on Mondays, or of longer times. */
 export function dayBars(days: readonly SessionTotal[], valueOf: (total: SessionTotal) => number): DayBar[] {
   const known = days.filter(({ name }) => Number.isFinite(timeOf(name)));
   if (!known.length) {
@@ -21,7 +34,7 @@ export function dayBars(days: readonly SessionTotal[], valueOf: (total: SessionT
   const times = known.map(({ name }) => timeOf(name));
   const [first, last] = [Math.min(...times), Math.max(...times)];
   const count = (last - first) / DAY;
-  const startOf = count < MOST ? (time: number) => time : count < MOST * 7 ? weekOf : monthOf;
+  const { startOf, next: nextOf } = UNITS.find(({ days }) => count < MOST * days) ?? UNITS.at(-1)!;
   const values = new Map<number, number>();
   known.forEach(total => {
     const start = startOf(timeOf(total.name));
@@ -29,28 +42,22 @@ export function dayBars(days: readonly SessionTotal[], valueOf: (total: SessionT
   });
   const bars: DayBar[] = [];
   for (let start = startOf(first); start <= last;) {
-    const next = nextOf(start, startOf);
+    const next = nextOf(start);
     bars.push({ from: dateOf(start), to: dateOf(next - DAY), value: values.get(start) ?? 0 });
     start = next;
   }
   return bars;
 }
 
-function nextOf(start: number, startOf: (time: number) => number): number {
-  let next = start + DAY;
-  while (startOf(next) === start) {
-    next += DAY;
-  }
-  return next;
-}
-
-function weekOf(time: number): number {
-  return time - ((new Date(time).getUTCDay() + 6) % 7) * DAY;
-}
-
-function monthOf(time: number): number {
-  const day = new Date(time);
-  return Date.UTC(day.getUTCFullYear(), day.getUTCMonth(), 1);
+function monthsUnit(months: number): Unit {
+  const startOf = (time: number, later = 0) => {
+    const day = new Date(time);
+    const month = day.getUTCFullYear() * 12 + day.getUTCMonth();
+    const start = new Date(0);
+    start.setUTCFullYear(0, Math.floor(month / months) * months + later, 1); // unlike Date.UTC, it takes the years before 100 as they are
+    return start.getTime();
+  };
+  return { days: months * 28, startOf: time => startOf(time), next: start => startOf(start, months) };
 }
 
 function timeOf(date: string): number {

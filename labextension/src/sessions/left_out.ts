@@ -22,9 +22,16 @@ export class LeftOutView {
     node.hidden = true;
     node.setAttribute('aria-label', trans.__('Files that are not listed'));
     node.append(
-      this.body,
-      linkButton(trans.__('Close'), () => void this.toggle())
+      linkButton(trans.__('Close'), () => void this.toggle(), trans.__('Closes it, as Escape does')),
+      this.body
     );
+  }
+
+  /** Closes the table, if it is shown and a node is in it or is the link; returns whether it did. */
+  closeFrom(node: Node): boolean {
+    const isOpen = !this.node.hidden && (this.node.contains(node) || this.link.contains(node));
+    isOpen && void this.toggle();
+    return isOpen;
   }
 
   /** Shows how many files are not listed. */
@@ -42,8 +49,12 @@ export class LeftOutView {
     const { node, link } = this;
     node.hidden = !node.hidden;
     link.setAttribute('aria-expanded', String(!node.hidden));
-    node.hidden || (await this.load());
-    node.hidden && link.focus();
+    if (node.hidden) {
+      link.focus();
+    } else {
+      await this.load();
+      node.querySelector('button')?.focus();
+    }
   }
 
   private async load(): Promise<void> {

@@ -48,7 +48,7 @@ export function listedSessions(sessions: Iterable<SessionRow>, state: ListState)
       continue;
     }
     const ofAgent = !agent || row.agentKey === agent;
-    const ofProject = isInProject(row.path) && (!repository || row.repository === repository);
+    const ofProject = isInProject(row) && (!repository || row.repository === repository);
     ofAgent && ofProject && listed.push(row);
     ofProject && count(agents, row.agentKey, row.agent);
     ofAgent && count(projects, row.path, row.folder, row.repository);
@@ -101,17 +101,19 @@ function reviewTest(review: ReviewFilter, rows: readonly SessionRow[]): (row: Se
 }
 
 /**
- * Returns whether a folder is that of a project, as the kernel decides: a path selects the folders in it, too, a name all folders
- * of this name; where there is none, any part of a path does.
+ * Returns whether a session is of a project, as the kernel decides by its folder and its repository: a path selects the folders in
+ * it, too, a name all folders of this name; where there is none, any part of a path does.
  */
-function projectTest(project: string, rows: readonly SessionRow[]): (path: string) => boolean {
+function projectTest(project: string, rows: readonly SessionRow[]): (row: SessionRow) => boolean {
   const name = withSlashes(project).replace(/\/+$/, '');
   if (!project) {
     return () => true;
   }
   const isProject = (path: string) =>
     path === project || `${withSlashes(path)}/`.startsWith(`${name}/`) || withSlashes(path).endsWith(`/${name.replace(/^\/+/, '')}`);
-  return rows.some(({ path }) => isProject(path)) ? isProject : path => withSlashes(path).includes(name);
+  const isPart = (path: string) => withSlashes(path).includes(name);
+  const isFolder = rows.some(({ path, repository }) => isProject(path) || isProject(repository)) ? isProject : isPart;
+  return ({ path, repository }) => isFolder(path) || isFolder(repository);
 }
 
 function withSlashes(path: string): string {

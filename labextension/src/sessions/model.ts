@@ -9,14 +9,20 @@ export interface AddFolderParams {
   readonly folder: string;
 }
 
-/** The folder that was added; ``problem`` says why none was. */
+/** The folder that was added; ``problem`` says why none was. ``listed`` sessions in it are listed, ``other`` files are not. ``endings`` are those of the names of files that may be logs. */
 export interface AddedFolder {
   readonly folder: string;
   readonly problem: string;
+  readonly listed: number;
+  readonly other: number;
+  readonly endings: string;
 }
 export const parseAddedFolder: parse.Parser<AddedFolder> = parse.record<AddedFolder>({
   folder: parse.otherwise(parse.text, ''),
   problem: parse.otherwise(parse.text, ''),
+  listed: parse.otherwise(parse.number, 0),
+  other: parse.otherwise(parse.number, 0),
+  endings: parse.otherwise(parse.text, ''),
 });
 
 /** Says what a number means; ``name`` is its name in ``counts.DEFINITIONS``. */

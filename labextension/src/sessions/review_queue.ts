@@ -70,6 +70,7 @@ export class ReviewQueueView {
       trans.__('Give verdicts on several sessions, one after the other')
     );
     this.continueButton = linkButton(trans.__('Continue'), () => this.open(), trans.__('Open the next session without a verdict of yours'));
+    this.continueButton.append(nextKey());
     this.sampleFields = element(
       'span',
       'nbtools-sessions-review-row',
@@ -100,21 +101,33 @@ export class ReviewQueueView {
     context.review?.({
       ask: () => context.client.request('sessions.next', { explorer, id, after }),
       line: this.line,
-      opened: log => this.onOpened(log),
+      opened: log => void this.onOpened(log),
       changed: () => void this.refresh(),
       next: session => this.open('', session)
     });
   }
 
-  private onOpened({ session, view, skipped }: ReviewedLog): void {
+  private async onOpened({ session, view, skipped }: ReviewedLog): Promise<void> {
     const { trans } = this.context;
     const [first = ''] = skipped;
     this.session = session;
     const left = trans._n('%1 session was skipped: %2', '%1 sessions were skipped: %2', skipped.length, skipped.length, first);
-    const none = trans.__('No session is left without a verdict of yours.');
     setText(this.note, skipped.length ? left : '');
-    setText(this.message, [skipped.length ? left : '', view === null ? none : ''].filter(Boolean).join(' · '));
-    void this.refresh();
+    setText(this.message, skipped.length ? left : '');
+    await this.refresh();
+    if (view === null && session === this.session) {
+      setText(this.message, [skipped.length ? left : '', this.leftText(skipped.length)].filter(Boolean).join(' · '));
+    }
+  }
+
+  /** Says why no session was opened, where some could not be opened. */
+  private leftText(skipped: number): string {
+    const { trans } = this.context;
+    const waiting = (this.reviews?.keys.length ?? 0) - (this.reviews?.done ?? 0);
+    if (waiting <= 0) {
+      return trans.__('No session is left without a verdict of yours.');
+    }
+    return skipped > 0 ? '' : trans.__('Only the session that you come from is left without a verdict of yours.');
   }
 
   private build(trans: TranslationBundle): void {
@@ -155,14 +168,13 @@ export class ReviewQueueView {
       this.continueButton,
       linkButton(trans.__('end this review'), () => void this.begin([]))
     );
-    const next = trans.__('Open the next session without a verdict of yours');
-    this.line.append(
-      this.lineText,
-      ' ',
-      linkButton(trans.__('next session'), () => this.open('', this.session), next),
-      ' ',
-      this.note
+    const next = linkButton(
+      trans.__('next session'),
+      () => this.open('', this.session),
+      trans.__('Open the next session without a verdict of yours. The key u does so where this session has one.')
     );
+    next.append(nextKey());
+    this.line.append(this.lineText, ' ', next, ' ', this.note);
     this.node.append(form, head, fields);
   }
 
@@ -270,6 +282,13 @@ export class ReviewQueueView {
     setText(this.counted, parts.join(' · '));
     setText(this.lineText, parts.join(' · '));
   }
+}
+
+/** Shows the key that opens the next session. */
+function nextKey(): HTMLElement {
+  const sign = element('span', 'nbtools-trace-key', 'u');
+  sign.setAttribute('aria-hidden', 'true');
+  return sign;
 }
 
 function labelled(text: string, field: HTMLElement): HTMLElement {

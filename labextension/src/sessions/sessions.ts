@@ -7,7 +7,7 @@ import { cellOf, type ColumnDefinition, COLUMNS, columnStyle, type ListFilter, t
 import { AddFolderForm } from './add_folder.js';
 import { type ListedSessions, listedSessions } from './listed.js';
 import { LeftOutView } from './left_out.js';
-import type { SessionRows, SessionsView } from './model.js';
+import type { AddedFolder, SessionRows, SessionsView } from './model.js';
 import { ReviewQueueView } from './review_queue.js';
 import { SessionRowView } from './row.js';
 import { type SessionRow, SessionStore } from './session_rows.js';
@@ -19,6 +19,8 @@ const READING_INTERVAL = 1000;
 const INTERVAL = 5000;
 const MOST_COMPARED = 20;
 const ROW_HEIGHT = 28;
+/** Rows that are in view at least, however much stands around them. */
+const FEW = 3;
 let listCount = 0;
 
 /** The list of all sessions on a machine: search, filters, and a table.  It must be inside `.nbtools-rendered`. */
@@ -296,10 +298,12 @@ export class SessionsListView {
     const total = listed.keys.length;
     const rows = listed.keys.flatMap(key => store.rows.get(key) ?? []);
     setText(this.totals, totalsText(totalsOf(rows), trans));
+    this.totals.title = filter.since || filter.until ? trans.__('Of whole sessions. Totals… counts only what they did in this time.') : '';
     if (total) {
       table.active ??= 0;
     }
     table.node.hidden = total === 0;
+    this.node.classList.toggle('nbtools-sessions-many', total > FEW);
     const sessions = trans._n('%1 session', '%1 sessions', store.rows.size);
     const count = total === store.rows.size ? sessions : trans.__('%1 of %2', total.toLocaleString(), sessions);
     this.filters.update(listed, this.state, this.facts ? count : '');
@@ -371,7 +375,7 @@ export class SessionsListView {
       explorer: this.view.explorer,
       keys: this.listed.keys,
       period: { since, until },
-      caption: this.totals.textContent ?? '',
+      unread: this.listed.unread,
       filter: change => {
         change.since === undefined || this.filters.period.show({ since: change.since, until: change.until ?? 0 });
         void this.change(change);
@@ -395,15 +399,15 @@ export class SessionsListView {
     this.table.node.focus();
   }
 
-  /** Lists the logs of a folder, too; returns why it cannot. */
-  private async addFolder(folder: string): Promise<string> {
+  /** Lists the logs of a folder, too; returns what was found in it, or why it cannot. */
+  private async addFolder(folder: string): Promise<Pick<AddedFolder, 'problem'> & Partial<AddedFolder>> {
     const { client, problemOf } = this.context;
     try {
-      const { problem } = await client.request('sessions.add_folder', { explorer: this.view.explorer, folder });
-      problem || (await this.load(false, false));
-      return problem;
+      const added = await client.request('sessions.add_folder', { explorer: this.view.explorer, folder });
+      added.problem || (await this.load(false, false));
+      return added;
     } catch (error) {
-      return problemOf(error);
+      return { problem: problemOf(error) };
     }
   }
 
@@ -498,7 +502,7 @@ export class SessionsListView {
     }
     const isInField = target.matches('input:not([type=checkbox])');
     const isHandled = isInSearch ? this.onSearchKey(event.key) : target === this.table.node && this.onRowKey(event.key);
-    const isEscape = event.key === 'Escape' && this.addFolderForm.closeFrom(target);
+    const isEscape = event.key === 'Escape' && (this.addFolderForm.closeFrom(target) || this.leftOut.closeFrom(target));
     if (isHandled || isEscape || (event.key === '/' && !isInField && this.focusSearch())) {
       event.preventDefault();
     }

@@ -7,6 +7,7 @@ import { type DayBar, dayBars } from './day_bars.js';
 import type { SessionTotal, SessionTotals } from './model.js';
 import { betweenDays, type Period } from './period.js';
 import { countText, dollars, shortNumber } from './session_rows.js';
+import { type Totals, totalsText } from './totals_line.js';
 
 /** What is added up, and what becomes of the list when a sum is chosen. */
 export interface TotalsRequest {
@@ -14,8 +15,8 @@ export interface TotalsRequest {
   /** The keys of the sessions. */
   readonly keys: readonly number[];
   readonly period: Period;
-  /** The sums over all of them, as a line. */
-  readonly caption: string;
+  /** The number of those that are not read as a whole. */
+  readonly unread: number;
   /** Narrows the list. */
   filter(change: Partial<ListFilter>): void;
 }
@@ -52,7 +53,7 @@ export class TotalsPage {
     private readonly request: TotalsRequest
   ) {
     const { trans } = context;
-    this.title = element('p', 'nbtools-totals-caption', request.caption);
+    this.title = element('p', 'nbtools-totals-caption', trans._n('%1 session', '%1 sessions', request.keys.length));
     this.title.tabIndex = -1;
     this.node.setAttribute('aria-label', trans.__('Totals'));
     this.body.setAttribute('role', 'status');
@@ -84,6 +85,7 @@ export class TotalsPage {
 
   private draw(totals: SessionTotals): void {
     const { trans } = this.context;
+    this.title.textContent = this.caption(totals.agent);
     const days = { ...totals, day: [...totals.day].reverse() };
     const tables = element(
       'div',
@@ -160,10 +162,11 @@ export class TotalsPage {
   private table(key: Table, title: string, totals: readonly SessionTotal[]): HTMLElement {
     const { trans } = this.context;
     const names = [trans.__('Sessions'), trans.__('Calls'), trans.__('Failed'), trans.__('Tokens'), trans.__('Cost')];
-    const head = element('tr', '', element('td'), ...names.map(name => cell(name, 'col')));
+    const isShown = names.map((_, i) => totals.some(total => valuesOf(total)[i] !== ''));
+    const head = element('tr', '', element('td'), ...names.filter((_, i) => isShown[i]).map(name => cell(name, 'col')));
     const most = Math.max(...totals.map(total => total[this.measure] ?? 0), 0);
     const shown = this.unfolded.has(key) ? totals : totals.slice(0, MOST_ROWS);
-    const rows = shown.map(total => this.row(key, total, most));
+    const rows = shown.map(total => this.row(key, total, most, isShown));
     const more = linkButton(trans.__('all %1', countText(totals.length)), () => {
       this.unfolded.add(key);
       this.draw(this.totals!);
@@ -173,28 +176,46 @@ export class TotalsPage {
     return element('section', '', table, ...(shown.length < totals.length ? [more] : []));
   }
 
-  private row(key: Table, total: SessionTotal, most: number): HTMLElement {
+  private row(key: Table, total: SessionTotal, most: number, isShown: readonly boolean[]): HTMLElement {
     const { trans } = this.context;
     const button = linkButton(total.label, () => this.choose(changeOf(key, total)), trans.__('List these sessions'));
     const head = cell(total.name ? button : total.label, 'row');
     head.style.setProperty('--nbtools-share', `${most ? (100 * (total[this.measure] ?? 0)) / most : 0}%`);
-    const values = [
-      countText(total.sessions),
-      countText(total.calls ?? NaN),
-      countText(total.failed ?? NaN),
-      shortNumber(total.tokens),
-      costText(total)
-    ];
-    const cells = values.map(value => element('td', '', value));
+    const cells = valuesOf(total).map(value => element('td', '', value));
     if (total.unpriced) {
       cells.at(-1)!.title = trans._n('%1 request has no price', '%1 requests have no price', total.unpriced);
     }
-    return element('tr', '', head, ...cells);
+    return element('tr', '', head, ...cells.filter((_, i) => isShown[i]));
+  }
+
+  /** The sums of the tables: each session is of one agent. */
+  private caption(agents: readonly SessionTotal[]): string {
+    const { trans } = this.context;
+    const { keys, unread } = this.request;
+    const sum = (value: (total: SessionTotal) => number | null) => agents.reduce((all, total) => all + (value(total) ?? 0), 0);
+    const sessions = sum(total => total.sessions);
+    const totals: Totals = {
+      sessions,
+      read: Math.max(sessions - unread, 0),
+      calls: sum(({ calls }) => calls),
+      failed: sum(({ failed }) => failed),
+      tokens: sum(({ tokens }) => tokens),
+      cost: sum(({ cost }) => cost),
+      isLowerBound: agents.some(total => total.lower_bound || (total.cost === null && total.tokens > 0))
+    };
+    const others = keys.length - sessions;
+    const idle = trans._n('%1 other listed session did nothing in this time', '%1 other listed sessions did nothing in this time', others);
+    return [totalsText(totals, trans), others > 0 ? idle : ''].filter(Boolean).join(' · ');
   }
 
   private note({ prices }: SessionTotals): string {
     const { trans } = this.context;
-    const days = trans.__('Calls and requests count on the day on which they were made.');
+    const { since, until } = this.request.period;
+    const made = trans.__('Calls and requests count on the day on which they were made.');
+    const days =
+      since || until
+        ? `${made} ${trans.__('What sessions did at other times is not counted here; the list counts whole sessions.')}`
+        : made;
     const money = prices
       ? trans.__(
           'Costs are by the prices of %1 on the days of the requests; ≥ where some have no price or no true number of output tokens.',
@@ -226,6 +247,17 @@ function changeOf(key: Table, { name, label, keys }: SessionTotal): Partial<List
     case 'model':
       return { only: { label, keys: new Set(keys) } };
   }
+}
+
+/** The texts of a row. */
+function valuesOf(total: SessionTotal): string[] {
+  return [
+    countText(total.sessions),
+    countText(total.calls ?? NaN),
+    countText(total.failed ?? NaN),
+    shortNumber(total.tokens),
+    costText(total)
+  ];
 }
 
 function costText({ cost, lower_bound }: SessionTotal): string {

@@ -35,8 +35,12 @@ export function deferredPage(
       isFocusWanted && view.focus();
     } catch {
       releaseKeys ??= keepKeys(node);
-      const retry = linkButton(trans.__('Try again'), () => void load());
+      const retry = linkButton(trans.__('Try again'), () => {
+        isFocusWanted = true;
+        void load();
+      });
       node.replaceChildren(message(trans.__('This page could not be loaded. Try again, or reload the page.'), retry));
+      isFocusWanted && retry.focus();
     }
   };
   void load();

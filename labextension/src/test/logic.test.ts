@@ -42,14 +42,17 @@ test('a workspace path is converted to a server path', () => {
   assert.equal(shortName('src/a.py', 3), 'a.py:3');
 });
 
-test('an address names a log and a step of limited length, and never a listed session', () => {
+test('an address names a log or a listed session, and a step of limited length', () => {
   const parse = (query: string) => parseOpenedAddress(`http://localhost/lab?token=t${query}`);
   assert.equal(parse(''), null);
   assert.equal(parse('&agent-log='), null);
   assert.equal(parse('&agent-step=4'), null);
   const opened = parse('&agent-log=a%20%26%20b.jsonl&agent-step=3');
   assert.deepEqual([opened?.log, opened?.step, opened?.rest.href], ['a & b.jsonl', '3', 'http://localhost/lab?token=t']);
-  assert.equal(parse('&agent-log=session:00000000000001')?.log, './session:00000000000001');
+  assert.equal(parse('&agent-log=session%3A0000000000000a')?.log, 'session:0000000000000a');
+  for (const other of ['session:', 'session:../a.jsonl', 'session:/etc/passwd', 'session:0000000000000A', 'session:0000000000000a/..']) {
+    assert.equal(parse(`&agent-log=${other}`)?.log, `./${other}`);
+  }
   assert.equal(parse(`&agent-log=${'x'.repeat(6000)}`)?.log.length, 4000);
   assert.equal(parse(`&agent-log=a.jsonl&agent-step=${'9'.repeat(6000)}`)?.step.length, 50);
 });

@@ -17,7 +17,7 @@ function session(key: number, values: Partial<SessionRow>): SessionRow {
   const texts = { id: String(key), title: `Title ${key}`, agent: 'Codex', agentKey: 'codex', model: '', project: 'shop', folder: '~/shop' };
   const others = {
     path: '/work/shop',
-    repository: '/work/shop',
+    repository: values.path ?? '/work/shop',
     repositoryText: '~/shop',
     times: '',
     durationText: '',
@@ -263,14 +263,20 @@ test('bars by day have no gaps, and become weeks and months', () => {
   const months = bars('2020-01-15', '2026-02-01');
   assert.deepEqual(months[0], { from: '2020-01-01', to: '2020-01-31', value: 1 });
   assert.deepEqual([months.length, months.at(-1)!.to], [74, '2026-02-28']);
+  const years = bars('1970-01-01', '2026-02-01');
+  assert.deepEqual([years.length, years[0]!.from, years.at(-1)], [57, '1970-01-01', { from: '2026-01-01', to: '2026-12-31', value: 2 }]);
+  const broken = bars('0001-01-01', '2026-02-01', '9999-12-31');
+  assert.deepEqual([broken.length, broken[20]], [100, { from: '2000-01-01', to: '2099-12-31', value: 2 }]);
 });
 
 test('a repository lists its folders and worktrees', () => {
   const rows = [
     session(0, { path: '/work/shop' }),
-    session(1, { path: '/work/shop-fix' }),
-    session(2, { path: '/work/other', repository: '/work/other' })
+    session(1, { path: '/work/shop-fix', repository: '/work/shop' }),
+    session(2, { path: '/work/other' })
   ];
+  assert.deepEqual(listedSessions(rows, stateOf({ project: 'shop' })).keys, [0, 1]);
+  assert.deepEqual(listedSessions(rows, stateOf({ project: 'shop-fix' })).keys, [1]);
   const { keys: found, projects } = listedSessions(rows, stateOf({ repository: '/work/shop' }));
   assert.deepEqual(found, [0, 1]);
   assert.deepEqual(

@@ -24,6 +24,7 @@ from nbtools.traces.log_arguments import (
     listed_rows,
     path_exists,
     refuse_list_flags,
+    refuse_with_left_out,
 )
 from nbtools.traces.session_index.places import agent_words
 
@@ -83,6 +84,7 @@ def parse_line(line: str) -> TraceCommand:
     logs = arguments.pop("logs", [])
     chosen = {name: arguments.pop(name) for name in ("agent", "since", "search") if name in arguments}
     if arguments.pop("left_out", False):
+        refuse_with_left_out(logs, chosen | arguments)
         return ListLeftOut()
     limit, all_rows = arguments.pop("limit", None), arguments.pop("all", False)
     if not logs and arguments:
@@ -90,14 +92,14 @@ def parse_line(line: str) -> TraceCommand:
     found = selected(
         logs, agent=chosen.get("agent", ""), since=chosen.get("since", ""), text=chosen.get("search", "")
     )
-    if found is not None and not isinstance(found, str):
+    if found is not None and not isinstance(found, tuple):
         if arguments:
             raise argument_error(f"--{next(iter(arguments))} takes a log, and {' '.join(logs)} is none.")
         rows = listed_rows(limit, 0, all_rows=all_rows)
         return ListSessions(found, rows or None)
     given = {"search": chosen.get("search"), "limit": limit is not None, "all": all_rows}
     refuse_list_flags(given, logs[0])
-    logs = [found] if found else [path for log in logs for path in expanded(log)]
+    logs = [*found] if found else [path for log in logs for path in expanded(log)]
     return comparison_command(logs, arguments) if len(logs) > 1 else _single_log(logs[0], arguments)
 
 

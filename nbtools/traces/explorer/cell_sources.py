@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+from functools import cached_property
 from pathlib import Path
 
 from nbtools.cards.magic_source import magic_line, quoted
 from nbtools.traces.explorer.explorer_view import TraceAction
+from nbtools.traces.session_index.index import number_of, session_id
+from nbtools.traces.session_index.places import places
+from nbtools.traces.session_index.scan import is_log_path
 
 
 class CellSources:
@@ -35,6 +39,12 @@ class CellSources:
     def place(self) -> str:
         """The log's path relative to the folder of this kernel's notebook; empty if there is none."""
         return relative_to_notebook(self._file) if self._log else ""
+
+    @cached_property
+    def session(self) -> str:
+        """The log's id in the list of sessions; empty where the list does not look for it."""
+        path = self._file
+        return session_id(number_of(str(path))) if self._log and is_log_path(path, places()) else ""
 
     def replay(self, step: str) -> str:
         """Returns a cell that runs the call of this step in a copy."""

@@ -67,8 +67,9 @@ class TraceOpened(Wire):
 
     ``replay`` is the cell that runs the call again in a copy, empty if that is impossible; ``obstacle`` then
     says why.  ``tool`` is the call as a ``%tool`` cell, ``link`` the cell that opens the log at this step,
-    ``place`` the log's path relative to the folder of the kernel's notebook, empty if there is none; ``raw``
-    is the position of its bytes in the log.
+    ``place`` the log's path relative to the folder of the kernel's notebook, empty if there is none,
+    ``session`` its id in the list of sessions, empty if it is not looked for; ``raw`` is the position of its
+    bytes in the log.
     """
 
     line: int
@@ -82,6 +83,7 @@ class TraceOpened(Wire):
     tool: str = ""
     link: str = ""
     place: str = ""
+    session: str = ""
 
 
 class TraceRaw(Wire):

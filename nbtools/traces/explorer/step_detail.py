@@ -141,6 +141,7 @@ class DetailBuilder:
             tool=runnable.source,
             link=self._cells.link(number),
             place=self._cells.place,
+            session=self._cells.session,
         )
 
     def _message_card(self, row: LineRow, line: int) -> Card:

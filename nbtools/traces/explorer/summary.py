@@ -15,6 +15,7 @@ from nbtools.traces.json_access import to_json
 from nbtools.traces.model import Metric, SampleResult
 from nbtools.traces.prompts import first_prompt, title_of
 from nbtools.traces.repeated_records import REPEATS
+from nbtools.traces.session_index.index import indexed_cost
 from nbtools.traces.session_index.places import label_of
 from nbtools.traces.trace import Trace
 
@@ -248,8 +249,26 @@ def _tokens_and_cost(trace: Trace) -> Iterator[TraceFact]:
         title = f"{DEFINITIONS['output_tokens']}: {counts.output_tokens:,}"
         doubt = _PLACEHOLDER if placeholders else ""
         yield TraceFact(text=f"{short_number(counts.output_tokens)} out", doubt=doubt, title=title)
-    if counts.cost:
-        yield TraceFact(text=dollars(counts.cost), title=f"{DEFINITIONS['cost']}, as the log records it")
+    yield from _cost(trace)
+
+
+def _cost(trace: Trace) -> Iterator[TraceFact]:
+    """Yields the cost by price lists where the list of sessions has it, else the recorded one."""
+    paths = [reading.source.path for reading in trace.readings]
+    known = indexed_cost(paths[0].absolute()) if len(paths) == 1 else None
+    if known is not None and known.prices:
+        parts = [f"{DEFINITIONS['cost']}, by the prices of {known.prices} on the days of the requests"]
+        if known.unpriced:
+            parts.append(f"without {counted(known.unpriced, 'request')} to models that have no price")
+        if known.doubtful:
+            parts.append("some numbers of output tokens are placeholders")
+        yield TraceFact(
+            text=cost_text(known.cost, is_lower_bound=known.is_lower_bound), title="; ".join(parts)
+        )
+    elif trace.counts.cost:
+        yield TraceFact(
+            text=dollars(trace.counts.cost), title=f"{DEFINITIONS['cost']}, as the log records it"
+        )
 
 
 def _difference(trace: Trace) -> str:
@@ -257,6 +276,13 @@ def _difference(trace: Trace) -> str:
     found = (str(session.counts.get("tokens_differ", "")) for session in trace.sessions)
     text = " · ".join(dict.fromkeys(filter(None, found)))
     return one_line(f"The log's own total is not the sum over its requests: {text}", 500) if text else ""
+
+
+def cost_text(cost: float | None, *, is_lower_bound: bool = False) -> str:
+    """Formats US dollars; empty where no price is known."""
+    if cost is None:
+        return ""
+    return f"≥ {dollars(cost)}" if is_lower_bound else dollars(cost)
 
 
 def dollars(amount: float) -> str:

@@ -78,6 +78,10 @@ _OPS_OF_KINDS: dict[str, Op] = {
 }
 """Operations of third-party tools, by their kind."""
 _NO_HEADER = SessionRecord(format="", version=0, id="", at=0)
+_TITLE_PARTS = 3
+"""Tools that the title of a session without a prompt names."""
+_TITLE_SUBJECT = 40
+"""Characters of a subject in such a title."""
 _DENIED = {"policy_violation", "confirmation_required", "confirmation_denied"}
 
 
@@ -204,6 +208,7 @@ class _LogReader:
         self.header, self.start = header, ref
         self.next = 0
         self.title = ""
+        self.work = _FirstWork()
         self.requests: list[RequestRecord] = []
         self.answers: dict[tuple[int, int], tuple[int, int]] = {}
         """The first and the last step of each answer, by turn and request."""
@@ -233,6 +238,7 @@ class _LogReader:
 
     def _call(self, record: CallRecord, ref: Ref) -> None:
         session = self.session
+        self.work.add(record)
         session.see(record.ended)
         self.next = max(self.next, record.number + 1)
         call = session.call(
@@ -342,7 +348,7 @@ class _LogReader:
             started=header.at or None,
             ended=ended or header.at or None,
             flags=tuple(sorted(session.flags)),
-            title=self.title,
+            title=self.title or self.work.title(header),
             tokens=Tokens(**native),
             native_tokens=native,
             cost=sum(costs) if costs and len(costs) == len(self.requests) else None,
@@ -351,6 +357,40 @@ class _LogReader:
         )
 
 
+class _FirstWork:
+    """The title of a session without a prompt, such as that of a notebook: it tells what was done first."""
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[str, dict[str, None]]] = []
+        """The tools in their order, with the different subjects of their calls one after another."""
+
+    def add(self, record: CallRecord) -> None:
+        if not self._parts or self._parts[-1][0] != record.name:
+            if len(self._parts) > _TITLE_PARTS:
+                return
+            self._parts.append((record.name, {}))
+        subjects = self._parts[-1][1]
+        if len(self._parts) <= _TITLE_PARTS and len(subjects) < 1_000:
+            subjects[" ".join((record.command or record.subject).split())] = None
+
+    def title(self, header: SessionRecord) -> str:
+        """Returns for example ``analysis.ipynb: grep TODO, edit 3 files``; empty without a call."""
+        parts = [_work_text(name, [*subjects]) for name, subjects in self._parts[:_TITLE_PARTS]]
+        more = ", …" if len(self._parts) > _TITLE_PARTS else ""
+        where = f"{header.notebook}: " if header.notebook and parts else ""
+        return f"{where}{', '.join(parts)}{more}"
+
+
+def _work_text(name: str, subjects: Sequence[str]) -> str:
+    first = subjects[0]
+    short = first if len(first) <= _TITLE_SUBJECT else f"{first[:_TITLE_SUBJECT]}…"
+    more = len(subjects) - 1
+    if more and _OPS.get(name) in _FILE_OPS:
+        return f"{name} {len(subjects):,} files"
+    return f"{name} {short}".strip() + (f" and {more:,} more" if more else "")
+
+
+_FILE_OPS = {"read", "edit", "write"}
 _CHANGE_KINDS = {"add", "modify", "delete", "rename"}
 
 

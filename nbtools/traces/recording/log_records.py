@@ -45,6 +45,7 @@ class SessionRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_f
     session began.
 
     ``calls_of`` is the session in which an agent made its calls: that session's log contains them, too.
+    ``notebook`` is the name of the notebook whose kernel made the calls.
     """
 
     format: str
@@ -57,6 +58,7 @@ class SessionRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_f
     branch: str = ""
     commit: str = ""
     calls_of: str = ""
+    notebook: str = ""
 
 
 class DecisionRecord(Struct, frozen=True, omit_defaults=True):

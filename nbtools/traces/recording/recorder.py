@@ -60,6 +60,12 @@ def _packed_commit(git: Path, ref: str) -> str:
     return next((commit for commit, _, name in (line.partition(" ") for line in lines) if name == ref), "")
 
 
+def _notebook_name() -> str:
+    """Returns the name of this kernel's notebook; empty if there is none."""
+    name = Path(os.environ.get("JPY_SESSION_NAME", "")).name
+    return name if name.endswith(".ipynb") else ""
+
+
 LIMIT = 500_000_000
 """Maximum size of a log with its text files, in bytes."""
 
@@ -171,6 +177,7 @@ class Recorder:
             branch=branch,
             commit=commit,
             calls_of=self._calls_of,
+            notebook=_notebook_name(),
         )
         self._write(msgspec.json.encode(header))
         return file

@@ -7,7 +7,6 @@ import io
 import os
 import re
 import stat
-from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
@@ -15,11 +14,12 @@ from typing import IO, Any
 from msgspec import Struct
 
 from nbtools.core.errors import TraceError
-from nbtools.traces.formats import formats, open_log, unsupported_agent
+from nbtools.traces.formats import beginning_of, database_agent, formats, open_log, unsupported_agent
 from nbtools.traces.model import Event, Session
 from nbtools.traces.prompts import FirstPrompt, bare_command, title_of, typed_text
-from nbtools.traces.reader import FALLBACK_FORMAT, Format, Head, LogFile
+from nbtools.traces.reader import FALLBACK_FORMAT, HEAD_BYTES, Format, Head, LogFile
 from nbtools.traces.readers.inspect.log import run_of_archive
+from nbtools.traces.session_index.places import OTHER, Place
 from nbtools.traces.session_index.scan import LogStat
 from nbtools.traces.source import Source
 from nbtools.traces.stored_sessions import stored_path
@@ -100,7 +100,10 @@ def _head_of(log: LogStat, content: bytes) -> LogHead:
     usual = _usual_format(log)
     if usual is not None and content[:1] == b"{" and (found := _facts(LogFile(Source(path), usual))).text:
         return found  # its reader found a prompt, so it needs no recognition, which takes a third of the time
-    reader = _format_of(Head(path, content), log.place.formats)
+    reader = _format_of(Head(path, content), log.place)
+    if reader is None and len(content) < min(log.size, HEAD_BYTES):
+        # Some formats are recognised only by as much as ``open_log`` reads, as a first prompt may be long.
+        reader = _format_of(Head(path, beginning_of(Path(log.path))), log.place)
     if reader is None:
         return LogHead(problem=_unread(Head(path, content)) if content.strip() else "It is empty.")
     if reader.name == "inspect" and content.startswith(b"PK"):
@@ -124,7 +127,7 @@ def _usual_format(log: LogStat) -> Format | None:
 
 def _of_folder(log: LogStat) -> LogHead:
     path = Path(log.path)
-    found = _format_of(Head(path, b""), log.place.formats)
+    found = _format_of(Head(path, b""), log.place)
     if found is None:
         return LogHead(problem="It is in no known format.")
     return _facts(LogFile(Source(path, islice(sorted(found.files(path)), _EVENT_FILES)), found))
@@ -135,14 +138,19 @@ def _of_archive(path: Path) -> LogHead:
     return LogHead("inspect", "inspect", run.task, run.model, "", "", run.text[:_MAX_TEXT], run.created)
 
 
-def _format_of(head: Head, names: Sequence[str]) -> Format | None:
-    """Returns the reader that recognises the log:
-    one of those named ``names``, else any but the one for other messages.
+def _format_of(head: Head, place: Place) -> Format | None:
+    """Returns the reader that recognises the log: one of those of its place, else any.
+
+    The one for any messages reads only logs in folders that the person added: those of agents have other
+    files, too.
     """
     known = formats()
-    first = [one for name in names for one in known if one.name == name]
-    others = (one for one in known if one.name != FALLBACK_FORMAT and one.name not in names)
-    return next((one for one in (*first, *others) if one.recognises(head)), None)
+    first = [one for name in place.formats for one in known if one.name == name]
+    others = [one for one in known if one.name != FALLBACK_FORMAT and one.name not in place.formats]
+    found = next((one for one in (*first, *others) if one.recognises(head)), None)
+    if found is None and place.agent == OTHER and not (database_agent(head) or unsupported_agent(head)):
+        found = next((one for one in known if one.name == FALLBACK_FORMAT and one.recognises(head)), None)
+    return found
 
 
 def _facts(log: LogFile) -> LogHead:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import RLock
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from nbtools.core.browser import IN_BROWSER
 from nbtools.storage.database import open_database, transaction
@@ -30,7 +30,7 @@ from nbtools.traces.usage.cost import log_cost, prices_name
 from nbtools.traces.usage.usage_groups import LogUsage
 
 T = TypeVar("T")
-_VERSION = 9
+_VERSION = 10
 _TIMEOUT = 20.0
 COUNTS = (
     *("steps", "calls", "nested_calls", "failed_calls", "errors", "edits", "edited_files", "added_lines"),
@@ -51,7 +51,7 @@ CREATE TABLE logs (
     prices TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX by_time ON logs (mtime DESC);
-CREATE INDEX by_first ON logs (first) WHERE first <> '';
+CREATE INDEX by_first ON logs (first, mtime) WHERE first <> '';
 CREATE INDEX by_session ON logs (session) WHERE session <> '';
 CREATE VIRTUAL TABLE texts USING fts5(title, project, text, tokenize = "unicode61 remove_diacritics 2",
 prefix = '2 3');
@@ -71,7 +71,10 @@ _PAUSE = 10.0
 _PAUSE_FACTOR = 30
 MAX_TRIES = 3
 _MAX_RELATED = 20
-"""Logs that are read again with a log that begins like them."""
+"""Logs that are read again with a log that begins like them: the oldest ones."""
+_MIN_FREE = 32 << 20
+"""Bytes of the database that are free before it is made smaller."""
+_MIN_FREE_SHARE = 1 / 3
 _LARGEST = 2**63
 
 
@@ -83,6 +86,44 @@ def index_path() -> Path:
 def number_of(path: str) -> int:
     """Returns the number of a log, a hash of its path: it stays the same when the index is rebuilt."""
     return int.from_bytes(hashlib.sha256(os.fsencode(path)).digest()[:7], "big")
+
+
+def session_id(number: int) -> str:
+    """Returns the id of the session whose log has this number."""
+    return f"{number:014x}"
+
+
+class IndexedCost(NamedTuple):
+    """The cost of a log, as in the list of sessions. ``prices`` names the price lists, empty for a recorded
+    cost. The cost is a lower bound where requests are ``unpriced`` or numbers of output tokens placeholders.
+    """
+
+    cost: float
+    prices: str
+    unpriced: int
+    doubtful: bool
+
+    @property
+    def is_lower_bound(self) -> bool:
+        return bool(self.unpriced or self.doubtful)
+
+
+def indexed_cost(path: Path) -> IndexedCost | None:
+    """Returns the cost of a log in the index; None where the index has none, or there is no index."""
+    if not index_path().exists():
+        return None
+    index = SessionIndex()
+    try:
+        rows = index.read(
+            "SELECT cost, CASE WHEN group_costs <> '' THEN prices ELSE '' END, unpriced, ifnull(doubtful, 0)"
+            " FROM logs WHERE number = ? AND cost IS NOT NULL",
+            (number_of(str(path)),),
+        )
+    except (sqlite3.Error, OSError):
+        return None
+    finally:
+        index.close()
+    return IndexedCost(*rows[0]) if rows else None
 
 
 class SessionIndex:
@@ -119,13 +160,14 @@ class SessionIndex:
         rows = self.read(
             "SELECT number, starts FROM logs WHERE number IN (SELECT value FROM json_each(?))", (numbers,)
         )
-        return {f"{number:014x}": starts for number, starts in rows}
+        return {session_id(number): starts for number, starts in rows}
 
     def put(self, heads: Sequence[tuple[LogStat, LogHead]], gone: Sequence[str] = ()) -> None:
         """Adds or replaces logs, and removes those whose paths are ``gone``.
         Figures stay until the log has been read again.
         """
         rows = [_row(log, head) for log, head in heads]
+        numbered = json.dumps([row["number"] for row in rows])
         texts = [(_text(head.text), row["number"]) for row, (_, head) in zip(rows, heads, strict=True)]
         numbers = [(number_of(path),) for path in gone]
 
@@ -134,7 +176,12 @@ class SessionIndex:
             connection.executemany("DELETE FROM texts WHERE rowid = ?", numbers)
             for table in ("logs", "contents", "blocks"):
                 connection.executemany(f"DELETE FROM {table} WHERE number = ?", numbers)  # noqa: S608 - constants
-            connection.executemany(_COUNT_AGAIN_WITH, rows)
+            known = dict(connection.execute(_FIRSTS, (numbered,)))
+            oldest: dict[str, int] = {}
+            for row in rows:
+                if row["first"] and known.get(row["number"]) != row["first"]:
+                    oldest[row["first"]] = min(row["mtime"], oldest.get(row["first"], row["mtime"]))
+            connection.executemany(_COUNT_AGAIN_WITH, oldest.items())
             connection.executemany(_PUT, rows)
             connection.executemany(f"{_PUT_TEXT} AND figured = ''", texts)
 
@@ -204,14 +251,27 @@ class SessionIndex:
 
     def related(self, path: str) -> list[str]:
         """Returns the paths of logs that begin with the same prompt as this one, at the same time:
-        forks and their parents.
+        forks and their parents. Copies of this one, which have its session and its size, repeat nothing.
         """
         query = (
-            "SELECT path FROM logs WHERE first = (SELECT first FROM logs WHERE number = :number) AND first <>"
-            " '' AND number <> :number"
+            "SELECT logs.path FROM logs, logs AS own WHERE own.number = :number AND logs.first = own.first"
+            " AND logs.first <> '' AND logs.number <> :number"
+            " AND NOT (logs.session = own.session AND logs.size = own.size AND own.session <> '')"
         )
-        rows = self.read(f"{query} ORDER BY mtime LIMIT {_MAX_RELATED}", {"number": number_of(path)})
+        rows = self.read(f"{query} ORDER BY logs.mtime LIMIT {_MAX_RELATED}", {"number": number_of(path)})
         return [os.fsdecode(found) for (found,) in rows]
+
+    def release_space(self) -> bool:
+        """Makes the database smaller where much of it is free, as after many logs have gone; returns whether
+        it was. Waits for the transactions of other processes.
+        """
+        ((free, pages, size),) = self.read(
+            "SELECT * FROM pragma_freelist_count, pragma_page_count, pragma_page_size"
+        )
+        is_worth_it: bool = free * size >= _MIN_FREE and free >= pages * _MIN_FREE_SHARE
+        if is_worth_it:
+            self._run(lambda connection: connection.execute("VACUUM"))
+        return is_worth_it
 
     def write(self, write: Callable[[sqlite3.Connection], object]) -> None:
         """Changes the database in one transaction."""
@@ -344,14 +404,19 @@ _PUT = (
         for name in _FILLED
     )
 )
+_FIRSTS = "SELECT number, first FROM logs WHERE number IN (SELECT value FROM json_each(?))"
 _COUNT_AGAIN_WITH = (
-    "UPDATE logs SET figured = '' WHERE first = :first AND first <> '' AND number <> :number "
-    "AND NOT EXISTS (SELECT 1 FROM logs AS known WHERE known.number = :number AND known.first = :first)"
+    "UPDATE logs SET figured = '' WHERE first = ?1 AND first <> '' AND figured <> '' AND (SELECT count(*)"  # noqa: S608 - constants
+    " FROM (SELECT 1 FROM logs AS older WHERE older.first = ?1 AND older.first <> '' AND older.mtime < ?2"
+    f" LIMIT {_MAX_RELATED + 1})) <= {_MAX_RELATED}"
 )
-"""A log that is new may have the records first that another one repeats."""
+"""A log that is new may have the records first that another one repeats, if it is among those that are read
+with it.
+"""
 _COUNT_AGAIN_WITHOUT = (
-    "UPDATE logs SET figured = '' WHERE first <> '' AND first = (SELECT gone.first FROM logs AS gone WHERE"
-    " gone.number = ?)"
+    "UPDATE logs SET figured = '' WHERE first <> '' AND figured <> '' AND first = (SELECT gone.first"  # noqa: S608 - constants
+    " FROM logs AS gone WHERE gone.number = ?1 AND ?1 IN (SELECT number FROM logs AS one WHERE one.first ="
+    f" gone.first AND one.first <> '' ORDER BY mtime LIMIT {_MAX_RELATED + 1}))"
 )
 _PUT_FIGURES = (
     "UPDATE logs SET tries = 0, figured = :state, figured_at = :now, ended = :ended, problem = :problem,"  # noqa: S608 - constants

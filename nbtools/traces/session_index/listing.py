@@ -25,8 +25,16 @@ from nbtools.core.errors import TraceError
 from nbtools.traces.parallel_reading import gc_paused
 from nbtools.traces.session_index.contents import ContentStore
 from nbtools.traces.session_index.head import LogHead, read_head
-from nbtools.traces.session_index.index import COUNTS, MAX_TRIES, STATE, SessionIndex, number_of
+from nbtools.traces.session_index.index import (
+    COUNTS,
+    MAX_TRIES,
+    STATE,
+    SessionIndex,
+    number_of,
+    session_id,
+)
 from nbtools.traces.session_index.places import Place, known_agent, places
+from nbtools.traces.session_index.repositories import repository_of
 from nbtools.traces.session_index.running import running_logs
 from nbtools.traces.session_index.scan import LogStat, find_logs
 from nbtools.traces.session_index.stored_logs import UnreadDatabase, stored_logs
@@ -140,7 +148,7 @@ class LoggedSession(Struct, frozen=True):
     @property
     def id(self) -> str:
         """The log's id in the index; it stays the same while the log has its path."""
-        return f"{number_of(str(self.path)):014x}"
+        return session_id(number_of(str(self.path)))
 
     @property
     def tokens(self) -> int | None:
@@ -193,8 +201,9 @@ class LoggedSession(Struct, frozen=True):
 class SessionQuery:
     """Selects sessions and their order. ``text`` are beginnings of words in titles, projects and prompts;
     all must occur. ``project`` is a folder, with those below it, or the name of one; where there is none of
-    that name, any part of a path. ``since`` is the earliest last change and ``until`` the latest beginning,
-    in seconds since the epoch; 0 for any.
+    that name, any part of a path. The project of a session is its folder, and the repository of that folder.
+    ``since`` is the earliest last change and ``until`` the latest beginning, in seconds since the epoch; 0
+    for any.
     """
 
     text: str = ""
@@ -353,7 +362,7 @@ class SessionCatalog:
         found = {}
         for *row, number, is_readable in rows:
             is_unread = lasting and bool(is_readable) and not row[-1]
-            found[f"{number:014x}"] = SessionState(tuple(row), row[0] in running, is_unread)
+            found[session_id(number)] = SessionState(tuple(row), row[0] in running, is_unread)
         return found
 
     def unread(self, query: SessionQuery) -> int:
@@ -374,7 +383,7 @@ class SessionCatalog:
         """Returns the ids of the sessions of a query."""
         where, values = self._where(query)
         rows = self.index.read(f"SELECT number FROM logs WHERE {where}", values)  # noqa: S608 - as above
-        return [f"{number:014x}" for (number,) in rows]
+        return [session_id(number) for (number,) in rows]
 
     def numbers(self, query: SessionQuery) -> list[int]:
         """Returns the numbers of the sessions of a query in the index, those that changed last first."""
@@ -382,16 +391,36 @@ class SessionCatalog:
         rows = self.index.read(f"SELECT number FROM logs WHERE {where} ORDER BY mtime DESC, number", values)  # noqa: S608 - as above
         return [number for (number,) in rows]
 
+    def below(self, folder: Path) -> tuple[int, int]:
+        """Returns the number of listed sessions whose logs are below a folder, and that of the others that
+        were found there and read.
+        """
+        start = os.path.join(folder, "")  # noqa: PTH118 - it ends with a separator
+        numbers = _numbers(path for path in self.found.logs if path.startswith(start))
+        ((listed, known),) = self.index.read(
+            f"SELECT ifnull(sum({_LISTED}), 0), count(*) FROM logs"  # noqa: S608 - constants
+            " WHERE number IN (SELECT value FROM json_each(:below)) AND (format <> '' OR size > 0)",
+            {"found": self.found.numbers, "below": numbers},
+        )
+        return listed, known - listed
+
     def has_project(self, name: str) -> bool:
         """Returns whether there are sessions in this folder, or in one of this name."""
-        values = _project_values(name) | {"found": self.found.numbers}
-        return bool(self.index.read(f"SELECT 1 FROM logs WHERE {_LISTED} AND {_PROJECT} LIMIT 1", values))  # noqa: S608 - constants
+        return any(_is_project(one, name) for one in self.projects())
 
     def projects(self) -> list[str]:
         """Returns the folders of all sessions, those with the most sessions first."""
         order = "GROUP BY project ORDER BY count(*) DESC"
         query = f"SELECT project FROM logs WHERE {_LISTED} AND project <> '' {order}"  # noqa: S608 - constants
         return [project for (project,) in self.index.read(query, {"found": self.found.numbers})]
+
+    def _projects_named(self, name: str) -> list[str]:
+        """Returns the folders of sessions that a person means by ``name``."""
+        known = self.projects()
+        part = _with_slashes(name)
+        return [one for one in known if _is_project(one, name)] or [
+            one for one in known if any(part in _with_slashes(folder) for folder in _folders_of(one))
+        ]
 
     def starts(self) -> list[tuple[str, Path, str, str]]:
         """Returns id, path and format of each listed log, and how its sessions begin (``decode_starts``)."""
@@ -400,11 +429,11 @@ class SessionCatalog:
             f"SELECT number, path, format, starts FROM logs WHERE {where}",  # noqa: S608 - as above
             values,
         )
-        return [(f"{number:014x}", Path(os.fsdecode(path)), *others) for number, path, *others in rows]
+        return [(session_id(number), Path(os.fsdecode(path)), *others) for number, path, *others in rows]
 
     def path_of(self, id: str) -> Path:  # noqa: A002 - the field's name
         """Returns the path of a log that was listed. Raises ``TraceError`` for another id."""
-        path = next((path for path in self.found.logs if f"{number_of(path):014x}" == id), None)
+        path = next((path for path in self.found.logs if session_id(number_of(path)) == id), None)
         if path is None:
             raise TraceError("This log is no longer in its folder, or was not listed.")
         return Path(path)
@@ -416,8 +445,8 @@ class SessionCatalog:
             parts.append("agent = :agent")
             values["agent"] = query.agent
         if query.project:
-            parts.append(_PROJECT if self.has_project(query.project) else _PROJECT_PART)
-            values |= _project_values(query.project)
+            parts.append("project IN (SELECT value FROM json_each(:projects))")
+            values["projects"] = json.dumps(self._projects_named(query.project))
         if query.since:
             parts.append("mtime >= :since")
             values["since"] = query.since * 1e9
@@ -456,12 +485,6 @@ _COLUMNS = (
     *("cost", "unpriced", "group_costs <> ''", "prices", "doubtful", "repeats", "problem", _READ),
 )
 _MTIME = _COLUMNS.index("mtime")
-_PATH = r"replace(project, '\', '/')"
-_PROJECT = (
-    f"(project = :project OR {_PATH} LIKE :folder ESCAPE '!' OR {_PATH} LIKE :below ESCAPE '!'"
-    f" OR {_PATH} LIKE :name ESCAPE '!')"
-)
-_PROJECT_PART = f"{_PATH} LIKE :part ESCAPE '!'"
 _TITLED = "title LIKE :word_like ESCAPE '!' OR project LIKE :word_like ESCAPE '!'"
 _MATCHES = "number IN (SELECT rowid FROM texts WHERE texts MATCH :word)"
 _CONTAINS = "number IN (SELECT rowid FROM texts WHERE text LIKE :word_like ESCAPE '!')"
@@ -475,11 +498,23 @@ def _condition(word: str) -> str:
     return f"({indexed} OR {_TITLED}{'' if word.isascii() else f' OR {_CONTAINS}'})"
 
 
-def _project_values(project: str) -> dict[str, str]:
-    """Returns the values of the conditions for a project, whose path has either kind of slashes."""
-    path = _like(project.replace("\\", "/").rstrip("/"))
-    patterns = {"folder": path, "below": f"{path}/%", "name": f"%/{path.lstrip('/')}", "part": f"%{path}%"}
-    return {"project": project, **patterns}
+def _is_project(project: str, name: str) -> bool:
+    """Returns whether a session's folder, or its repository, is the folder ``name``, is below it, or has that
+    name.
+    """
+    wanted = _with_slashes(name)
+    end = f"/{wanted.lstrip('/')}"
+    folders = map(_with_slashes, _folders_of(project))
+    return any(f"{one}/".startswith(f"{wanted}/") or one.endswith(end) for one in folders)
+
+
+def _folders_of(project: str) -> set[str]:
+    return {project, repository_of(project)}
+
+
+def _with_slashes(path: str) -> str:
+    """Returns a path, which may have either kind of slashes, in the form in which paths are compared."""
+    return path.lower().replace("\\", "/").rstrip("/")
 
 
 def _like(text: str) -> str:

@@ -27,7 +27,9 @@ OTHER = "other"
 _LIST = "log_folders.txt"
 _VARIABLE = re.compile(r"\$\{(\w+):-((?:[^${}]|\$\{\w+:-[^${}]*\})*)\}")
 _ADDED_DATABASES = ("*.db", "*.sqlite", "*.vscdb")
-_ADDED_LOGS = ("**/*.jsonl", "**/*.json", "**/*.eval", "**/*.traj", "**/*.ndjson")
+ADDED_ENDINGS = (".jsonl", ".json", ".eval", ".traj", ".ndjson", ".log", ".txt")
+"""Ends of the names of files in added folders that may be logs."""
+_ADDED_LOGS = tuple(f"**/*{ending}" for ending in ADDED_ENDINGS)
 
 
 class Place(Struct, frozen=True):
@@ -44,7 +46,7 @@ class Place(Struct, frozen=True):
     databases: tuple[str, ...] = ()
 
 
-_BROWSER_FILES = Place(OTHER, BROWSER_STORAGE, ("**/*.log", *_ADDED_LOGS), excluded=("labels.jsonl",))
+_BROWSER_FILES = Place(OTHER, BROWSER_STORAGE, _ADDED_LOGS, excluded=("labels.jsonl",))
 """All logs among JupyterLite's files, where no agent has a folder. The page's samples end in ``.log``."""
 
 
@@ -131,8 +133,16 @@ def places(more: Iterable[str | Path] = ()) -> list[Place]:
     added = (Path(os.path.abspath(os.path.expanduser(folder))) for folder in (*added_folders(), *more))  # noqa: PTH100, PTH111 - links stay
     return [
         *([_BROWSER_FILES] if IN_BROWSER else usual),
-        *(Place(OTHER, folder, _ADDED_LOGS, databases=_ADDED_DATABASES) for folder in dict.fromkeys(added)),
+        *(place for folder in dict.fromkeys(added) for place in _added_places(folder)),
     ]
+
+
+def _added_places(folder: Path) -> tuple[Place, ...]:
+    """Returns the places of logs in a folder that the person added: files, and folders of events."""
+    return (
+        Place(OTHER, folder, ("**/events",), ("openhands",), folders=True),
+        Place(OTHER, folder, _ADDED_LOGS, databases=_ADDED_DATABASES),
+    )
 
 
 def database_places(known: Iterable[Place]) -> list[Place]:

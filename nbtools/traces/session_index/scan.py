@@ -1,18 +1,20 @@
-"""Lists the log files below the places where agents store them, without opening any."""
+"""Lists the log files below the places where agents store them, without reading them."""
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import translate
 from functools import cache
+from pathlib import Path
 from re import Pattern
 from re import compile as compile_pattern
 
 from msgspec import Struct
 
-from nbtools.traces.session_index.places import Place
+from nbtools.traces.readers.openhands import EVENT_FILE, event_files
+from nbtools.traces.session_index.places import OTHER, Place
 
 _MAX_DEPTH = 8
 """Folders below a place that ``**`` matches."""
@@ -47,7 +49,51 @@ def find_logs(places: Iterable[Place]) -> dict[str, LogStat]:
                     seen.add(file)
                     size = status.st_size if stat.S_ISREG(status.st_mode) else 0
                     found[entry.path] = LogStat(entry.path, place, size, status.st_mtime_ns, status.st_ino)
-    return found
+    return _without_events(found)
+
+
+def is_log_path(path: Path, places: Iterable[Place]) -> bool:
+    """Returns whether a path is that of a log in one of the places, by its name alone."""
+    return any(_is_in(path, place) for place in places)
+
+
+def _is_in(path: Path, place: Place) -> bool:
+    try:
+        parts = path.relative_to(place.folder).parts
+    except ValueError:
+        return False
+    if any(_pattern(pattern).fullmatch(path.name) for pattern in place.excluded):
+        return False
+    is_stored = any(_fits(parts[:-1], pattern.split("/")) for pattern in place.databases)
+    return is_stored or any(_fits(parts, pattern.split("/")) for pattern in place.logs)
+
+
+def _fits(parts: Sequence[str], pattern: Sequence[str]) -> bool:
+    if not pattern or not parts:
+        return not pattern and not parts
+    if pattern[0] == "**":
+        return _fits(parts, pattern[1:]) or _fits(parts[1:], pattern)
+    return _pattern(pattern[0]).fullmatch(parts[0]) is not None and _fits(parts[1:], pattern[1:])
+
+
+def _without_events(found: dict[str, LogStat]) -> dict[str, LogStat]:
+    """Returns the logs without the files of those that are folders, in folders that the person added."""
+    added = (path for path, log in found.items() if log.place.folders and log.place.agent == OTHER)
+    folders = {folder for folder in added if _holds_events(folder)}
+    if not folders:
+        return found
+    return {
+        path: log
+        for path, log in found.items()
+        if os.path.dirname(path) not in folders or not EVENT_FILE.fullmatch(os.path.basename(path))  # noqa: PTH119, PTH120 - thousands of paths
+    }
+
+
+def _holds_events(folder: str) -> bool:
+    try:
+        return bool(event_files(Path(folder)))
+    except OSError:
+        return False
 
 
 class _Walk:

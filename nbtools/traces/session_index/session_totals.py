@@ -67,8 +67,3 @@ def usage_of(index: SessionIndex, ids: Iterable[str]) -> list[SessionUsage]:
         )
         for number, agent, project, started, usage, costs, recorded in index.read(_QUERY, (numbers,))
     ]
-
-
-def session_id(number: int) -> str:
-    """Returns the id of the session with this number in the index."""
-    return f"{number:014x}"

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from nbtools.core.browser import IN_BROWSER
 from nbtools.core.errors import TraceError
-from nbtools.traces.formats import database_agent, read_head
+from nbtools.traces.formats import beginning_of, database_agent
 from nbtools.traces.reader import Head
 from nbtools.traces.session_index.places import Place, database_places
 from nbtools.traces.session_index.scan import LogStat, find_logs
@@ -78,6 +78,6 @@ def _sessions(log: LogStat) -> dict[str, LogStat]:
 def _database_of(path: str, size: int, mtime: int) -> str:  # noqa: ARG001 - size and time are part of the key
     """Returns whose database a file is; empty where its tables do not tell."""
     try:
-        return database_agent(Head(Path(path), read_head(Path(path))))
+        return database_agent(Head(Path(path), beginning_of(Path(path))))
     except OSError:
         return ""

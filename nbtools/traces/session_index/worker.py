@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import sqlite3
 import subprocess
 import sys
 import time
@@ -131,6 +132,8 @@ def main() -> None:
     except OSError:
         return
     work(index)
+    with contextlib.suppress(sqlite3.Error):  # others use it: later
+        index.release_space()
 
 
 def _end_with_stdin(index: SessionIndex) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from nbtools.cards.hidden_characters import one_line
 from nbtools.core.message import counted
 from nbtools.traces.session_index.content_search import SessionMatch, SessionMatches, matches_of
+from nbtools.traces.session_index.index import session_id
 from nbtools.traces.session_list.session_messages import SessionFilter
 from nbtools.traces.session_list.session_text import excerpt_of, home_relative, session_row
 from nbtools.traces.session_list.view import query_of, session_catalog
@@ -27,16 +28,22 @@ def matches_text(chosen: SessionFilter, rows: int, *, as_json: bool = False) -> 
     query = query_of(chosen.model_copy(update={"text": ""}))
     found = matches_of(catalog, query, chosen.text, _INDEXING)
     printed = found.matches if rows < 0 else found.matches[:rows]
-    return _json(found, printed) if as_json else "\n".join(_lines(found, printed))
+    if as_json:
+        return _json(found, printed)
+    numbers = {session_id(one): at for at, one in enumerate(catalog.numbers(query), 1)}
+    return "\n".join(_lines(found, printed, numbers))
 
 
-def _lines(found: SessionMatches, printed: tuple[SessionMatch, ...]) -> Iterator[str]:
+def _lines(
+    found: SessionMatches, printed: tuple[SessionMatch, ...], numbers: Mapping[str, int]
+) -> Iterator[str]:
+    """Yields each session with its number in the list without a search, as a command line names it."""
     now = time.time()
-    width = max((len(f"{match.hits:,}") for match in printed), default=1)
+    width = max((len(str(numbers.get(match.log.id, ""))) for match in printed), default=1)
     for match in printed:
         row = session_row(match.log, now)
-        facts = " · ".join(filter(None, (row.agent, row.project, row.age)))
-        yield f"{match.hits:>{width},}  {row.title}  ({facts})"
+        facts = " · ".join(filter(None, (row.agent, row.project, row.age, counted(match.hits, "hit"))))
+        yield f"{numbers.get(match.log.id, ''):>{width}}  {row.title}  ({facts})"
         yield f"{'':{width}}  {excerpt_of(match.surroundings, found.query)}"
         yield f"{'':{width}}  {one_line(home_relative(match.source))}"
     if printed:

@@ -11,6 +11,7 @@ from threading import Lock
 from nbtools.traces.columns import ColumnBlock, Columns
 from nbtools.traces.session_index.content_search import ContentHit, ContentQuery, ContentSearch
 from nbtools.traces.session_index.contents import ContentStore
+from nbtools.traces.session_index.index import session_id
 from nbtools.traces.session_index.listing import SessionCatalog, SessionQuery
 from nbtools.traces.session_list.rows import SessionChanges
 from nbtools.traces.session_list.session_messages import FoundSessions, SearchSessionsParams
@@ -48,7 +49,7 @@ class SearchAnswers:
         keys = self._changes.all_keys()
         wanted = SessionQuery(text=params.text)
         titles = self._catalog.ids(wanted) if params.titles or is_new else []
-        numbers = [number for number in self._catalog.numbers(SessionQuery()) if f"{number:014x}" in keys]
+        numbers = [number for number in self._catalog.numbers(SessionQuery()) if session_id(number) in keys]
         missing = changed = 0
         problems: dict[str, str] = {}
         with search.lock:
@@ -58,7 +59,7 @@ class SearchAnswers:
             # Other requests of this search may find more as soon as it is unlocked.
             end, left = len(search.contents.found), search.contents.left
             known = 0 if is_new else min(params.known, end)
-            hits = [hit for hit in search.contents.found[known:] if f"{hit.number:014x}" in keys]
+            hits = [hit for hit in search.contents.found[known:] if session_id(hit.number) in keys]
         block, data = _block(hits, keys, params.text)
         return FoundSessions(
             search=search.number,
@@ -89,7 +90,7 @@ class SearchAnswers:
 
 def _block(hits: Sequence[ContentHit], keys: Mapping[str, int], text: str) -> tuple[ColumnBlock, bytes]:
     columns = Columns(len(hits))
-    columns.numbers("key", "u32", [keys[f"{hit.number:014x}"] for hit in hits])
+    columns.numbers("key", "u32", [keys[session_id(hit.number)] for hit in hits])
     columns.numbers("hits", "u32", [len(hit.steps) for hit in hits])
     columns.texts("excerpt", [excerpt_of(hit.surroundings, text, before=_BEFORE_HIT) for hit in hits])
     return columns.finish()

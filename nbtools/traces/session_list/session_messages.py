@@ -16,6 +16,8 @@ from nbtools.cards.card_model import Wire
 from nbtools.traces.columns import ColumnBlock
 
 SESSIONS_MIME = "application/vnd.nbtools.sessions.v1+json"
+MAX_SESSIONS = 1_000_000
+"""Sessions that a request may name: more than are ever listed."""
 MAX_TEXT = 1_000
 """Characters of a text that sessions are searched for."""
 SessionId: TypeAlias = Annotated[str, Field(max_length=40)]
@@ -135,7 +137,7 @@ class SessionTotalsParams(Wire):
     """
 
     explorer: str
-    keys: tuple[int, ...] = Field(max_length=200_000)
+    keys: tuple[int, ...] = Field(max_length=MAX_SESSIONS)
     since: float = 0.0
     until: float = 0.0
 
@@ -178,10 +180,15 @@ class AddFolderParams(Wire):
 
 
 class AddedFolder(Wire):
-    """The folder that was added; ``problem`` says why none was."""
+    """The folder that was added; ``problem`` says why none was.  ``listed`` sessions in it are listed,
+    ``other`` files are not.  ``endings`` are those of the names of files that may be logs.
+    """
 
     folder: str = ""
     problem: str = ""
+    listed: int = 0
+    other: int = 0
+    endings: str = ""
 
 
 class FoundSessions(Wire):
@@ -275,7 +282,7 @@ class ReviewSessionsParams(Wire):
     """Makes these sessions the queue, in this order, or a ``sample`` of them; none ends the review."""
 
     explorer: str
-    ids: tuple[SessionId, ...] = Field(max_length=100_000)
+    ids: tuple[SessionId, ...] = Field(max_length=MAX_SESSIONS)
     sample: int | None = Field(None, ge=1, le=5_000)
     seed: int = Field(0, ge=0, lt=2**31)
 

@@ -14,7 +14,7 @@ from nbtools.cards.phrases import elapsed
 from nbtools.cards.tables import Sheet
 from nbtools.core.message import counted
 from nbtools.traces.explorer.redaction import redacted
-from nbtools.traces.explorer.summary import dollars, short_number
+from nbtools.traces.explorer.summary import cost_text, short_number
 from nbtools.traces.query.excerpts import snippet
 from nbtools.traces.session_index.left_out import LeftOut
 from nbtools.traces.session_index.listing import LoggedSession
@@ -23,15 +23,21 @@ from nbtools.traces.session_list.session_messages import SessionTotal
 from nbtools.traces.usage.cost import prices_name
 from nbtools.traces.usage.totals import Total, TotalsBy
 
-_HEAD = ("", "Session", "Agent", "Model", "Project", "Age", "Duration", "Calls", "Failed", "Edits", "Tokens")
+_HEAD = (
+    *("#", "", "Session", "Agent", "Model", "Project"),
+    *("Age", "Duration", "Calls", "Failed", "Edits", "Tokens", "Cost"),
+)
+_TEXTS = {"", "Session", "Agent", "Model", "Project"}
+"""Columns that begin at the left."""
+_TITLE = _HEAD.index("Session")
 _SHARES = {"Session": 30, "Model": 20, "Project": 18}
 """Most characters of a column; the rest of the terminal's width is for the session's title."""
-_DROPPED = ("Model", "Tokens", "Duration", "Edits", "Agent")
+_DROPPED = ("Model", "Tokens", "Duration", "Edits", "Cost", "Agent")
 """Columns that are left out of a narrow terminal, one after the other."""
 ADD_FOLDER = "To list logs of another folder: nbtools trace --add FOLDER, or set NBTOOLS_LOG_FOLDERS."
 _MORE = (
-    "%trace latest opens the last one, %trace codex and %trace PROJECT list those of an agent and of a"
-    " project, %trace --help says more."
+    "%trace latest opens the last one, %trace 4 the one with this number, %trace codex and %trace PROJECT"
+    " list those of an agent and of a project, %trace --help says more."
 )
 _PLACEHOLDER = "This version of the agent recorded placeholders instead of the number of output tokens."
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
@@ -41,12 +47,13 @@ _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 class SessionRow:
     """One session.  Texts are as displayed; an empty one is not recorded, or not known yet.
 
-    ``folder`` is the project's path and ``project`` its name.  ``age`` is the time since the log's last
-    change, ``times`` says when that was and when the session began.  ``cost_note`` says by which prices the
-    cost was computed, and what it lacks.  ``doubt`` says why a number is
-    unreliable, ``problem`` why the log cannot be read.
+    ``path`` is that of the log, ``folder`` the project's path and ``project`` its name.  ``age`` is the time
+    since the log's last change, ``times`` says when that was and when the session began.  ``cost_note`` says
+    by which prices the cost was computed, and what it lacks.  ``doubt`` says why a number is unreliable,
+    ``problem`` why the log cannot be read.
     """
 
+    path: str
     title: str
     agent: str
     model: str
@@ -74,7 +81,8 @@ class FirstSessions:
 
     ``unread`` of those under the filter are not read as a whole yet, ``left`` logs were found and not listed
     yet.  ``left_out`` files in the agents' folders are not listed.  ``folders`` are those that were
-    looked at, if there is no session at all.
+    looked at, if there is no session at all.  ``numbered``: the rows have the numbers by which a command line
+    names them, which search results do not.
     """
 
     rows: tuple[SessionRow, ...]
@@ -84,6 +92,7 @@ class FirstSessions:
     left: int
     left_out: int
     folders: tuple[str, ...]
+    numbered: bool = True
 
 
 def session_row(session: LoggedSession, now: float) -> SessionRow:
@@ -91,6 +100,7 @@ def session_row(session: LoggedSession, now: float) -> SessionRow:
     changed = session.added_lines is not None or session.removed_lines is not None
     began = "" if session.started is None else f"began {_date(session.started)}, "
     return SessionRow(
+        path=one_line(home_relative(str(session.path)), 1_000),
         title=one_line(redacted(session.title), 200) or one_line(session.path.name, 200),
         agent=one_line(label_of(session.agent), 80),
         model=one_line(session.model, 80),
@@ -111,13 +121,6 @@ def session_row(session: LoggedSession, now: float) -> SessionRow:
         doubt=_PLACEHOLDER if session.doubtful else "",
         problem=one_line(session.problem, 300),
     )
-
-
-def cost_text(cost: float | None, *, is_lower_bound: bool = False) -> str:
-    """Formats US dollars; empty where no price is known."""
-    if cost is None:
-        return ""
-    return f"≥ {dollars(cost)}" if is_lower_bound else dollars(cost)
 
 
 def _cost_note(session: LoggedSession) -> str:
@@ -207,18 +210,24 @@ def _number(count: int | None) -> str:
 
 def sessions_html(page: FirstSessions) -> str:
     """Returns the first sessions as a table."""
-    rows = tuple(_cells(row) for row in page.rows)
+    rows = tuple(_rows(page))
     title = f"{counted(page.total, 'session')} on this machine" if page.total else _nothing(page)
-    lines = [_rest(page)] if _rest(page) else []
+    lines = filter(None, (_rest(page), _cost_line(page)))
     return Sheet(title, rows, (*lines, _MORE), _HEAD if rows else (), code=frozenset()).html()
 
 
-def sessions_text(page: FirstSessions, width: int = 140) -> str:
-    """Returns the first sessions as a table for a terminal of ``width`` columns."""
+def sessions_text(page: FirstSessions, width: int = 140, *, paths: bool = False) -> str:
+    """Returns the first sessions as a table for a terminal of ``width`` columns, each with the path of its
+    log below it if ``paths`` are wanted.
+    """
     if not page.rows:
         return _nothing(page)
-    lines = list(_table([_HEAD, *(_cells(row) for row in page.rows)], width))
-    return "\n".join([*lines, *filter(None, [_rest(page)])])
+    head, *lines = _table([_HEAD, *_rows(page)], width)
+    if paths:
+        lines = [
+            part for line, row in zip(lines, page.rows, strict=True) for part in (line, f"    {row.path}")
+        ]
+    return "\n".join([head, *lines, *filter(None, [_rest(page), _cost_line(page)])])
 
 
 def _nothing(page: FirstSessions) -> str:
@@ -242,11 +251,24 @@ def _rest(page: FirstSessions) -> str:
     return " · ".join(filter(None, parts))
 
 
+def _cost_line(page: FirstSessions) -> str:
+    """Returns by which prices the costs are, where there are any."""
+    if not any(row.cost for row in page.rows):
+        return ""
+    bound = "; ≥ is a lower bound" if any("≥" in row.cost for row in page.rows) else ""
+    return f"Costs are by {prices_name() or 'the logs: no price lists are installed'}{bound}."
+
+
+def _rows(page: FirstSessions) -> Iterator[tuple[str, ...]]:
+    for number, row in enumerate(page.rows, 1):
+        yield (f"{number}" if page.numbered else "", *_cells(row))
+
+
 def _cells(row: SessionRow) -> tuple[str, ...]:
     edits = " ".join(filter(None, (row.added_lines, row.removed_lines)))
     mark = "!" if row.problem else ""
     texts = (row.title, row.agent, row.model, row.project, row.age, row.duration, row.calls)
-    return ("●" if row.running else mark, *texts, row.failed_calls, edits, row.tokens)
+    return ("●" if row.running else mark, *texts, row.failed_calls, edits, row.tokens, row.cost)
 
 
 def _table(rows: Sequence[Sequence[str]], width: int) -> Iterator[str]:
@@ -255,17 +277,18 @@ def _table(rows: Sequence[Sequence[str]], width: int) -> Iterator[str]:
     """
     columns = [index for index in range(len(_HEAD)) if any(row[index] for row in rows[1:])]
     full = [max(cell_width(row[index]) for row in rows) for index in range(len(_HEAD))]
-    for dropped in (0, 1, 2, 3, 4, 5):
+    for dropped in range(len(_DROPPED) + 1):
         shown = [index for index in columns if _HEAD[index] not in _DROPPED[:dropped]]
         widths = [min(full[index], _SHARES.get(_HEAD[index], 999)) for index in shown]
         space = width - sum(widths) - 2 * len(widths)
         if space >= 0:
             break
-    titles = shown.index(1)
-    widths[titles] = max(12, min(full[1], widths[titles] + space))
+    titles = shown.index(_TITLE)
+    widths[titles] = max(12, min(full[_TITLE], widths[titles] + space))
     for row in rows:
         yield "  ".join(
-            _fit(row[index], size, right=index > 4) for index, size in zip(shown, widths, strict=True)
+            _fit(row[index], size, right=_HEAD[index] not in _TEXTS)
+            for index, size in zip(shown, widths, strict=True)
         ).rstrip()
 
 

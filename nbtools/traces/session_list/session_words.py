@@ -5,6 +5,7 @@ and prints those of ``nbtools trace``.
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +17,14 @@ from nbtools.core.message import counted, did_you_mean
 from nbtools.traces.log_arguments import LATEST, LETTERS, is_pattern, path_exists
 from nbtools.traces.session_index.left_out import left_out_count, left_out_files
 from nbtools.traces.session_index.listing import SessionCatalog, SessionQuery
-from nbtools.traces.session_index.places import agent_named, agent_words, agents, known_agent
+from nbtools.traces.session_index.places import (
+    ADDED_ENDINGS,
+    add_log_folder,
+    agent_named,
+    agent_words,
+    agents,
+    known_agent,
+)
 from nbtools.traces.session_index.times import since_time
 from nbtools.traces.session_list.match_text import matches_text
 from nbtools.traces.session_list.session_messages import MAX_TEXT, SessionFilter
@@ -27,28 +35,58 @@ DEFAULT_ROWS = 40
 """Sessions that the command line prints."""
 _READING = 2.0
 """Seconds in which whole logs are read before the table is printed."""
+_NUMBER = re.compile(r"[0-9]{1,9}")
 _ENDINGS = (".jsonl", ".json", ".eval", ".ndjson", ".traj", ".zip")
 
 
 def selected(
     words: Sequence[str], *, agent: str = "", since: str = "", text: str = ""
-) -> SessionFilter | str | None:
-    """Returns what the words and options of a line mean: the sessions to list, the path of the one that
-    changed last, or None where the words are the paths of logs. Raises ``TraceError``.
+) -> SessionFilter | tuple[str, ...] | None:
+    """Returns what the words and options of a line mean: the sessions to list, the paths of the one that
+    changed last or of those with the numbers in the list, or None where the words are the paths of logs.
+    Raises ``TraceError``.
+
+    Numbers come last, after what selects the list that they are from. A file, an agent or a project of that
+    name is meant first.
     """
     if words[:1] == [LATEST]:
         return _latest(words[1:], _filter(agent, since))
     if not words:
         return _filter(agent, since, text)
-    if len(words) > len(LETTERS) or any(_is_path(word) for word in words):
-        found = None
-    else:
-        found = _named(words, _filter(agent, since, text))
+    found: SessionFilter | tuple[str, ...] | None = None
+    if len(words) <= len(LETTERS) and not any(map(_is_path, words)):
+        session_catalog().refresh()
+        names, numbers = _numbers(words)
+        chosen = _named(names, _filter(agent, since, "" if numbers else text))
+        found = _numbered(chosen, numbers) if numbers and chosen else chosen
     if found is None and (agent or since):
         raise TraceError(
             f"--{'agent' if agent else 'since'} selects sessions of the list, and {words[0]} is a log."
         )
     return found
+
+
+def _numbers(words: Sequence[str]) -> tuple[Sequence[str], list[int]]:
+    """Returns the words before those that are numbers in the list, and these numbers."""
+    first = len(words)
+    while first and _NUMBER.fullmatch(words[first - 1]):
+        first -= 1
+    catalog = session_catalog()
+    while first < len(words) and (path_exists(words[first]) or catalog.has_project(words[first])):
+        first += 1
+    return words[:first], [int(word) for word in words[first:]]
+
+
+def _numbered(chosen: SessionFilter, numbers: Sequence[int]) -> tuple[str, ...]:
+    """Returns the paths of the sessions with these numbers in a list."""
+    listed = session_catalog().page(query_of(chosen))
+    wrong = next((number for number in numbers if not 0 < number <= len(listed)), None)
+    if wrong is not None:
+        numbered = f": their numbers are 1 to {len(listed):,}" if listed else ""
+        raise TraceError(
+            f"There is no number {wrong:,} in the list of {counted(len(listed), 'session')}{numbered}."
+        )
+    return tuple(str(listed[number - 1].path) for number in numbers)
 
 
 def _filter(agent: str = "", since: str = "", text: str = "") -> SessionFilter:
@@ -72,7 +110,6 @@ def _named(words: Sequence[str], chosen: SessionFilter) -> SessionFilter | None:
     None where the first that names neither is a path. Raises ``TraceError``.
     """
     catalog = session_catalog()
-    catalog.refresh()
     for word in words:
         agent = "" if chosen.agent else agent_named(word)
         project = "" if agent else _project(word, catalog)
@@ -114,7 +151,7 @@ def _unknown(word: str, catalog: SessionCatalog) -> TraceError:
     )
 
 
-def _latest(words: Sequence[str], chosen: SessionFilter) -> str:
+def _latest(words: Sequence[str], chosen: SessionFilter) -> tuple[str]:
     """Returns the path of the session that changed last; ``words`` name an agent, a project, or both."""
     for word in words:
         if not chosen.agent and (agent := agent_named(word)):
@@ -133,12 +170,14 @@ def _latest(words: Sequence[str], chosen: SessionFilter) -> str:
         raise TraceError(
             f"No session{about} was found on this machine. List all of them with %trace, or nbtools trace."
         )
-    return str(found[0].path)
+    return (str(found[0].path),)
 
 
-def session_table(chosen: SessionFilter, rows: int = DEFAULT_ROWS, *, as_json: bool = False) -> str:
-    """Returns the selected sessions as a table of ``rows``, or as JSON; -1 for all of them.
-    With a text, those whose contents contain it.
+def session_table(
+    chosen: SessionFilter, rows: int = DEFAULT_ROWS, *, as_json: bool = False, paths: bool = False
+) -> str:
+    """Returns the selected sessions as a table of ``rows``, with their ``paths`` if wanted, or as JSON; -1
+    for all of them. With a text, those whose contents contain it.
     """
     if chosen.text:
         return matches_text(chosen, rows, as_json=as_json)
@@ -148,21 +187,34 @@ def session_table(chosen: SessionFilter, rows: int = DEFAULT_ROWS, *, as_json: b
     if as_json:
         found = catalog.page(query_of(chosen), 0, rows)
         return json.dumps([one.as_json() for one in found], indent=2)
-    return sessions_text(SessionList(chosen).first(rows), shutil.get_terminal_size((140, 40)).columns)
+    width = shutil.get_terminal_size((140, 40)).columns
+    return sessions_text(SessionList(chosen).first(rows), width, paths=paths)
 
 
-def left_out_table(words: Sequence[str] = (), *, as_json: bool = False) -> str:
-    """Returns the files that are not listed below their reasons, or as JSON. Raises ``TraceError`` for
-    ``words``, which it does not take.
-    """
-    if words:
-        raise TraceError(f"--left-out is about all folders; {words[0]!r} is one word too many.")
+def left_out_table(*, as_json: bool = False) -> str:
+    """Returns the files that are not listed below their reasons, or as JSON."""
     catalog = session_catalog()
     catalog.refresh()
     files = left_out_files(catalog)
     if as_json:
         return json.dumps([{**asdict(one), "path": str(one.path)} for one in files], indent=2)
     return left_out_text(files)
+
+
+def add_folder(folder: str) -> str:
+    """Adds a folder whose logs are listed from now on, and returns what was found in it.
+    Raises ``TraceError``.
+    """
+    path = add_log_folder(folder)
+    catalog = session_catalog()
+    catalog.refresh()
+    listed, other = catalog.below(path)
+    parts = [f"Session logs in {path} are listed from now on: {counted(listed, 'session')} found."]
+    if other:
+        parts.append(f"{counted(other, 'file is', 'files are')} not listed; --left-out says why.")
+    if not listed:
+        parts.append(f"Only files whose names end in {', '.join(ADDED_ENDINGS)} are looked at.")
+    return " ".join(parts)
 
 
 def left_out_note() -> str:

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import asdict
 
 from nbtools.core.errors import TraceError
-from nbtools.traces.explorer.summary import short_number
+from nbtools.traces.explorer.summary import cost_text, short_number
 from nbtools.traces.session_index.session_totals import usage_of
 from nbtools.traces.session_list.session_messages import SessionFilter
-from nbtools.traces.session_list.session_text import cell_width, cost_text, total_row
+from nbtools.traces.session_list.session_text import cell_width, total_row
 from nbtools.traces.session_list.view import query_of, session_catalog
 from nbtools.traces.usage.cost import prices_name
 from nbtools.traces.usage.totals import Total, TotalsBy, add_up

@@ -20,10 +20,11 @@ from nbtools.traces.explorer.explorer_view import TraceView
 from nbtools.traces.explorer.notebook_services import connect_page, widget_of
 from nbtools.traces.explorer.registry import EXPLORERS
 from nbtools.traces.session_index.content_search import found_steps
+from nbtools.traces.session_index.index import session_id
 from nbtools.traces.session_index.left_out import left_out_count, left_out_files
 from nbtools.traces.session_index.listing import LoggedSession, SessionCatalog, SessionQuery
-from nbtools.traces.session_index.places import OTHER, add_log_folder, label_of
-from nbtools.traces.session_index.session_totals import session_id, usage_of
+from nbtools.traces.session_index.places import ADDED_ENDINGS, OTHER, add_log_folder, label_of
+from nbtools.traces.session_index.session_totals import usage_of
 from nbtools.traces.session_list.review_queue import ReviewQueue
 from nbtools.traces.session_list.rows import SessionChanges, session_block
 from nbtools.traces.session_list.search_answers import SearchAnswers
@@ -165,7 +166,10 @@ class SessionList:
             return AddedFolder(problem=str(error))
         self._catalog.refresh(_NEXT_LOOK)
         self._catalog.read_in_background()
-        return AddedFolder(folder=home_relative(str(folder)))
+        listed, other = self._catalog.below(folder)
+        return AddedFolder(
+            folder=home_relative(str(folder)), listed=listed, other=other, endings=", ".join(ADDED_ENDINGS)
+        )
 
     @method("sessions.left_out")
     def left_out(self, _: LeftOutParams) -> LeftOutFiles:
@@ -251,6 +255,7 @@ class SessionList:
             left=catalog.found.left,
             left_out=left_out_count(catalog),
             folders=searched_folders(catalog),
+            numbered=not query.text,
         )
 
 
@@ -264,9 +269,11 @@ def searched_folders(catalog: SessionCatalog) -> tuple[str, ...]:
 def listed_log(id: str) -> Path:  # noqa: A002 - the field's name
     """Returns the path of a log by its id. Raises ``TraceError`` if it is not among those on this machine."""
     catalog = session_catalog()
-    if not catalog.found.at:  # the tab of a session is restored in a new kernel
-        catalog.refresh()
-    return catalog.path_of(id)
+    try:
+        return catalog.path_of(id)
+    except TraceError:  # its tab is restored in a new kernel, an address names it, or it is new
+        catalog.refresh(_FIRST_LOOK)
+        return catalog.path_of(id)
 
 
 def list_sessions() -> OpenedLogs:

@@ -26,6 +26,8 @@ _NOT_SEARCHED = frozenset(
 )
 """Names of folders that programs fill."""
 _LOG_ENDINGS = (".jsonl", ".json", ".ndjson", ".eval", ".traj")
+_ID_LENGTH = 16
+"""Shorter names of folders, such as data, are words that may occur in any log."""
 LINK = "It is a link, and links are not followed."
 
 
@@ -138,7 +140,8 @@ def refuse_link_beside(path: Path, start: bytes, links: Iterable[Path]) -> None:
     """
     for link in links:
         is_log = link.suffix.lower() in _LOG_ENDINGS and link.parent in {path.parent, path.parent.parent}
-        is_named = link.name in {path.stem, "subagents"} or f'"{link.name}"'.encode() in start
+        is_id = len(link.name) >= _ID_LENGTH and f'"{link.name}"'.encode() in start
+        is_named = is_id or link.name in {path.stem, "subagents"}
         if is_log or (is_named and link.parent.is_relative_to(path.parent)):
             raise TraceError(f"Beside it is a link that its reader would follow: {link.name}.")
 

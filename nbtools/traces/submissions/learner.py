@@ -17,10 +17,10 @@ from msgspec import Struct
 from nbtools.cards.phrases import size
 from nbtools.core.errors import TraceError
 from nbtools.traces.counts import DEFINITIONS, LogCounts
-from nbtools.traces.formats import database_agent, open_log, read_head, unsupported_agent
+from nbtools.traces.formats import beginning_of, database_agent, open_log, unsupported_agent
 from nbtools.traces.model import Call, Event, Row
 from nbtools.traces.parallel_reading import RowBatch, read_rows
-from nbtools.traces.prompts import typed_text
+from nbtools.traces.prompts import first_prompt
 from nbtools.traces.reader import Head, LogFile
 from nbtools.traces.repeated_records import record_keys
 from nbtools.traces.reviews.commands import runs_tests
@@ -42,7 +42,7 @@ _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _NO_LOG = "It is neither a notebook nor a session log."
 LEARNER_DEFINITIONS: Mapping[str, str] = {
     "sessions": "Session logs in the learner's folder, those of sub-agents with the one that started them",
-    "prompts": "Messages that the person typed",
+    "prompts": "Messages of the person that ask for something: no commands of the application, no notices",
     **{
         name: DEFINITIONS[name]
         for name in (
@@ -171,7 +171,7 @@ class _Reading:
     def _paths(self, path: Path) -> list[Path]:
         """Returns the logs of a file: itself, or the sessions in a database."""
         try:
-            if database_agent(Head(path, read_head(path))).startswith(STORING_AGENT):
+            if database_agent(Head(path, beginning_of(path))).startswith(STORING_AGENT):
                 return [path / one.id for one in stored_sessions(path)]
         except (TraceError, OSError) as error:
             self._leave_out(path, str(error))
@@ -180,7 +180,7 @@ class _Reading:
 
     def _opened(self, path: Path) -> LogFile | None:
         """Returns the log at a path; None for a file that is none. Raises ``TraceError`` and ``OSError``."""
-        start = b"" if path.parent in self._folder.files else read_head(path)
+        start = b"" if path.parent in self._folder.files else beginning_of(path)
         refuse_link_beside(path, start, self._folder.links)
         try:
             log = open_log(path)
@@ -263,9 +263,13 @@ class _Work:
 
     def __init__(self, rows: TraceRows) -> None:
         self._started = {one.id: one.started for one in rows.sessions}
-        self.prompts = [
-            one for one in rows.events if one.kind == "user" and one.live and typed_text(one.text)
-        ]
+        parts = {one.id for one in rows.sessions if one.parent}
+        typed = (
+            (event, log)
+            for event, log in zip(rows.events, rows.events.log_files, strict=True)
+            if event.kind == "user" and event.session not in parts
+        )
+        self.prompts = [event for event, log in typed if first_prompt([(event, log)])]
         self.calls = [one for one in rows.calls if one.has_failed is not None]
         self.tests = [one for one in self.calls if one.op == "shell" and runs_tests(one.subject)]
         by_id = {(one.session, one.id): one for one in rows.calls}

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -14,12 +15,14 @@ from nbtools.core.errors import TraceError
 from nbtools.traces import add_log_folder, sessions
 from nbtools.traces.explorer.nesting import step_tree
 from nbtools.traces.explorer.summary import summary_of
+from nbtools.traces.formats import open_log
 from nbtools.traces.session_index import index
 from nbtools.traces.session_index.listing import SessionCatalog, SessionQuery
 from nbtools.traces.trace import load
 from nbtools.traces.usage import cost
+from tests.traces.recorded import LOGS as RECORDED
 from tests.traces.recorded import SAMPLES
-from tests.traces.session_index.home import BY_AGENT, CLAUDE, LOGS, make_older
+from tests.traces.session_index.home import BY_AGENT, CLAUDE, EVENTS, LOGS, make_older
 
 REAL = SAMPLES / "claude-code/external-agents--9d5beed4-5d67-47fd-93b7-154b73dbffaf.jsonl"
 
@@ -206,6 +209,39 @@ def test_added_folders_are_searched_at_any_depth(empty_home, monkeypatch):
     assert (empty_home / "config/log_folders.txt").read_text() == f"{empty_home / 'ci'}\n"
     with pytest.raises(TraceError, match="is not a folder"):
         add_log_folder("missing")
+
+
+def test_each_log_that_can_be_opened_is_listed_in_an_added_folder(empty_home):
+    folder = empty_home / "collected"
+    for number, log in enumerate(RECORDED):
+        (folder / str(number)).mkdir(parents=True)
+        shutil.copy(SAMPLES / log, folder / str(number) / Path(log).name)
+    events = folder / "openhands" / "conversation" / "events"
+    events.mkdir(parents=True)
+    for event in EVENTS:
+        (events / f"{event['id']}.json").write_text(json.dumps(event))
+    talk = [{"role": "user", "content": "Fix it."}, {"role": "assistant", "content": "Done."}]
+    (folder / "talk.json").write_text(json.dumps(talk))
+    (folder / "stream.log").write_bytes(REAL.read_bytes())
+    (folder / "marked.txt").write_bytes(b"\xef\xbb\xbf" + REAL.read_bytes())
+    (folder / "package.json").write_text('{"name": "shop"}')
+    files = {path for path in folder.rglob("*") if path.is_file() and path.parent != events}
+    expected = {path for path in files if can_be_opened(path)} | {events}
+    assert {one.path for one in sessions(folders=[folder])} == expected
+    assert files - expected == {folder / "package.json"}
+    catalog = SessionCatalog([folder])
+    catalog.refresh()
+    assert catalog.below(folder) == (len(expected), 1)
+    assert catalog.below(folder / "openhands") == (1, 0)
+    catalog.close()
+
+
+def can_be_opened(path):
+    try:
+        open_log(path)
+    except TraceError:
+        return False
+    return True
 
 
 def test_sub_agents_are_part_of_their_session(home):

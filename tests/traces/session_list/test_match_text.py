@@ -31,6 +31,7 @@ def test_the_latest_sessions_come_first_with_hits_excerpt_and_path(empty_home):
     write_log(empty_home, "new", [f"needle {KEY}"], age=3600)
     lines = matches_text(SessionFilter(text="needle"), 40).splitlines()
     assert [line.split()[0] for line in lines[:6:3]] == ["1", "2"]
+    assert [line.endswith(f" · {hits})") for line, hits in zip(lines[:6:3], ("1 hit", "2 hits"), strict=True)]
     assert KEY not in "\n".join(lines)
     assert lines[1].strip().startswith("needle ")
     assert [line.strip() for line in lines[2:6:3]] == [

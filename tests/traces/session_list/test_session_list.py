@@ -14,14 +14,19 @@ from nbtools.notebook.traces.log_tabs import LogTabs
 from nbtools.notebook.traces.widget import ExplorerWidget
 from nbtools.traces.explorer.explorer_messages import LogParams
 from nbtools.traces.explorer.registry import EXPLORERS
+from nbtools.traces.explorer.summary import summary_of
+from nbtools.traces.session_index.listing import SessionQuery
 from nbtools.traces.session_list import view as session_list
 from nbtools.traces.session_list.session_messages import (
+    ReviewSessionsParams,
     SearchSessionsParams,
     SessionFilter,
     SessionRowsParams,
+    SessionTotalsParams,
 )
-from nbtools.traces.session_list.session_text import age, cell_width, sessions_text
-from nbtools.traces.session_list.view import SessionList
+from nbtools.traces.session_list.session_text import age, cell_width, session_row, sessions_text
+from nbtools.traces.session_list.view import SessionList, session_catalog
+from nbtools.traces.trace import load
 from tests.traces.column_reader import rows
 from tests.traces.method_calls import call, result
 from tests.traces.session_index.conftest import empty_home, home  # noqa: F401 - fixtures
@@ -260,5 +265,26 @@ def test_a_folder_is_added_from_the_list(listed, tmp_path):
     shutil.copy(REAL, folder / "other.jsonl")
     assert "is not a folder" in result(listed, "sessions.add_folder", folder=str(folder / "none"))["problem"]
     assert result(listed, "sessions.add_folder", folder="\0")["problem"]
-    assert result(listed, "sessions.add_folder", folder=str(folder))["problem"] == ""
+    (folder / "odd.json").write_text('{"name": "shop"}')
+    added = result(listed, "sessions.add_folder", folder=str(folder))
+    assert (added["problem"], added["listed"], added["other"]) == ("", 1, 1)
+    assert ".jsonl" in added["endings"]
     assert any(one.path == folder / "other.jsonl" for one in listed.sessions)
+
+
+def test_the_head_of_a_session_has_the_cost_of_the_list(listed):
+    session_catalog().read_now()
+    rows = {one.path: session_row(one, 0) for one in session_catalog().page(SessionQuery())}
+    shown = {}
+    for path in rows:
+        facts = summary_of(load(path)).facts
+        shown[path] = next((fact.text for fact in facts if "$" in fact.text), "")
+    costs = {path: row.cost for path, row in rows.items()}
+    assert shown == costs
+    assert any(cost.startswith("$") for cost in costs.values())
+
+
+def test_a_request_names_as_many_sessions_as_are_listed():
+    assert len(SessionTotalsParams(explorer="a", keys=range(250_000)).keys) == 250_000
+    ids = tuple(f"{number:014x}" for number in range(250_000))
+    assert len(ReviewSessionsParams(explorer="a", ids=ids).ids) == 250_000

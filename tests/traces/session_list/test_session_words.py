@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import time
 from datetime import datetime
@@ -126,6 +127,61 @@ def test_the_table_says_how_to_list_the_rest(home):  # noqa: F811
     table = session_table(selected([]), 4)
     assert "11 more sessions (--all lists them, --limit N some)" in table
     assert "more sessions" not in session_table(selected([]), -1)
+
+
+def test_a_number_is_a_row_of_the_list_that_the_words_before_it_select(projects):
+    rows = session_table(selected([]), paths=True).splitlines()[1:]
+    for words, list_words in (("2", ""), ("claude 2", "claude"), ("/work/shop 1", "/work/shop")):
+        chosen = session_table(selected(list_words.split()), paths=True).splitlines()[1:]
+        number = int(words.split()[-1])
+        assert chosen[2 * number - 2].split()[0] == str(number)
+        (path,) = selected(words.split())
+        assert chosen[2 * number - 1].strip() == f"~/{os.path.relpath(path, projects)}"
+    assert len(rows) == 8
+    assert len(selected(["1", "3"])) == 2  # to compare them
+    assert selected(["2"], text="price") == selected(["2"])
+    assert selected(["1"], agent="claude") == selected(["1"])
+    with pytest.raises(TraceError, match="no number 5 in the list of 4 sessions: their numbers are 1 to 4"):
+        selected(["5"])
+    with pytest.raises(TraceError, match="no number 0"):
+        selected(["shop", "0"])
+    with pytest.raises(TraceError, match="no number 1 in the list of 0 sessions"):
+        selected(["codex", "1"])
+
+
+def test_a_file_and_a_project_that_are_named_like_a_number_are_meant_first(projects, monkeypatch):
+    write(projects, "e", "/work/2", "two")
+    assert titles("2") == ["two"]
+    assert len(selected(["2", "1"])) == 1
+    monkeypatch.chdir(projects)
+    (projects / "3").write_text("{}\n")
+    assert selected(["3"]) is None
+    assert len(selected(["4"])) == 1
+
+
+def test_the_worktrees_of_a_repository_are_of_its_project(projects):
+    main = projects / "src" / "till"
+    (main / ".git" / "worktrees" / "fix").mkdir(parents=True)
+    linked = projects / "elsewhere" / "fix"
+    linked.mkdir(parents=True)
+    (linked / ".git").write_text(f"gitdir: {main}/.git/worktrees/fix\n")
+    write(projects, "f", str(main), "main")
+    write(projects, "g", str(linked / "tests"), "linked")
+    write(projects, "h", "/gone/till/.claude/worktrees/old", "gone")
+    assert set(titles("till")) == {"main", "linked", "gone"}
+    assert set(titles(str(main))) == {"main", "linked"}
+    assert titles("fix/tests") == ["linked"]
+    assert {one.title for one in sessions(project="till")} == {"main", "linked", "gone"}
+    os.utime(projects / CLAUDE / "g.jsonl", (time.time() + 60,) * 2)
+    assert selected(["latest", "till"])[0].endswith("g.jsonl")
+
+
+def test_the_table_has_the_cost_where_prices_are_known(home, monkeypatch):  # noqa: F811
+    monkeypatch.setenv("COLUMNS", "140")
+    table = session_table(selected([]), -1)
+    assert re.search(r" Cost$", table.splitlines()[0])
+    assert re.search(r" \$\d+\.\d+$", table, re.MULTILINE)
+    assert "Costs are by genai-prices" in table
 
 
 def test_the_latest_session_is_one_of_the_selected(home):  # noqa: F811

@@ -107,6 +107,13 @@ def test_logs_of_any_agent_are_read_and_the_log_does_not_say_whose_it_is(tmp_pat
     assert str(tmp_path / "all/b") in {one.project for one in found["a"].sessions}
 
 
+def test_a_prompt_is_a_message_that_asks_for_something(work: Path) -> None:
+    log = Log(session_id(3)).person("/clear").person("<system-reminder>Be brief.</system-reminder>")
+    log.person("Explain sums.").person("And means.").write(work / "ben/more.jsonl")
+    ben = traces.learners(work)["ben"]
+    assert ben.prompts == 3
+
+
 def test_logs_of_sub_agents_belong_to_the_session_that_started_them(tmp_path: Path) -> None:
     (folder,) = SAMPLES.glob("claude-code/subagent-layout")
     shutil.copytree(folder, tmp_path / "all/a")
@@ -196,6 +203,14 @@ def test_no_link_leads_out_of_a_learners_folder(work: Path, tmp_path: Path) -> N
     assert "subagents" in named["anna/session.jsonl"]
     assert "other.jsonl" in named["ben/session.jsonl"]
     assert "My secret plan" not in repr(found) + found._repr_html_()
+
+
+def test_a_link_to_data_does_not_stop_the_logs_beside_it(work: Path) -> None:
+    Log(session_id(3)).bash('cat "data"').write(work / "ben/more.jsonl")
+    (work / "ben/data").symlink_to("/usr/share")
+    found = traces.learners(work)
+    assert len(found["ben"].sessions) == 2
+    assert reasons(found)["ben/data"].startswith("It is a link")
 
 
 def test_a_log_that_is_too_large_is_named_and_not_read(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,7 +34,8 @@ from nbtools.traces.readers.openhands.run import Run, event_of_pair, metrics_of_
 from nbtools.traces.session_builder import LogBuilder, SessionBuilder
 from nbtools.traces.source import Source, decode_json, read_json
 
-_FILE = re.compile(r"(?:event-)?(\d{1,9})(?:-[0-9a-fA-F-]{8,})?\.json")
+EVENT_FILE = re.compile(r"(?:event-)?(\d{1,9})(?:-[0-9a-fA-F-]{8,})?\.json")
+"""The name of a file with one event, in a folder that is a log."""
 _V1 = {"source", "kind", "timestamp"}
 _BEGINNING = re.compile(rb'\[?\s*\{\s*"(?:id|timestamp|source|kind)"\s*:')
 """The beginning of an event, whose kind comes last, after a prompt that may be long."""
@@ -56,7 +57,7 @@ class OpenHands(Format):
 
     def recognises(self, head: Head) -> bool:
         if head.path.is_dir():
-            return bool(_event_files(head.path))
+            return bool(event_files(head.path))
         first = head.first
         if isinstance(first, list):
             return any(_is_event(one) for one in first[:5])
@@ -81,13 +82,13 @@ class OpenHands(Format):
 
     def files(self, path: Path) -> Sequence[Path]:
         """Returns the other event files of the folder."""
-        if not path.is_dir() and not (_FILE.fullmatch(path.name) and _holds_an_event(path)):
+        if not path.is_dir() and not (EVENT_FILE.fullmatch(path.name) and _holds_an_event(path)):
             return ()
-        return [other for other in _event_files(path if path.is_dir() else path.parent) if other != path]
+        return [other for other in event_files(path if path.is_dir() else path.parent) if other != path]
 
     def read(self, source: Source, origin: Origin) -> Iterator[Row]:
         log = LogBuilder(self.name, origin)
-        is_event_file = _FILE.fullmatch(source.path.name) and _holds_an_event(source.path)
+        is_event_file = EVENT_FILE.fullmatch(source.path.name) and _holds_an_event(source.path)
         if source.path.is_dir() or len(source.files) > 1 or is_event_file:
             yield from _folder(source, log)
         elif not _is_list(source) and is_json_lines(source):
@@ -103,7 +104,7 @@ class OpenHands(Format):
 
 
 def _folder(source: Source, log: LogBuilder) -> Iterator[Row]:
-    named = ((_FILE.fullmatch(path.name), number) for number, path in enumerate(source.files))
+    named = ((EVENT_FILE.fullmatch(path.name), number) for number, path in enumerate(source.files))
     numbered = [(int(found[1]), number) for found, number in named if found]
     folder = source.files[numbered[0][1]].parent
     run = Run(log.session((folder.parent if folder.name == "events" else folder).name))
@@ -181,10 +182,10 @@ def _holds_an_event(path: Path) -> bool:
     return _is_event(read_json(path))
 
 
-def _event_files(folder: Path) -> list[Path]:
+def event_files(folder: Path) -> list[Path]:
     """Returns the event files in the folder or its subfolder ``events``, in the order of their numbers."""
     for candidate in (folder, folder / "events"):
-        named = ((_FILE.fullmatch(path.name), path) for path in candidate.glob("*.json"))
+        named = ((EVENT_FILE.fullmatch(path.name), path) for path in candidate.glob("*.json"))
         numbered = [(int(found[1]), path) for found, path in named if found]
         if numbered and _holds_an_event(min(numbered)[1]):
             return [path for _, path in sorted(numbered)]
