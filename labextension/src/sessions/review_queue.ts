@@ -57,6 +57,8 @@ export class ReviewQueueView {
   private answered: Promise<unknown> = Promise.resolve();
   /** The session that was opened last. */
   private session = '';
+  /** Whether there was no further session to open. */
+  private isAtEnd = false;
 
   constructor(
     private readonly context: SessionsContext,
@@ -101,33 +103,31 @@ export class ReviewQueueView {
     context.review?.({
       ask: () => context.client.request('sessions.next', { explorer, id, after }),
       line: this.line,
-      opened: log => void this.onOpened(log),
+      opened: log => this.onOpened(log),
       changed: () => void this.refresh(),
       next: session => this.open('', session)
     });
   }
 
-  private async onOpened({ session, view, skipped }: ReviewedLog): Promise<void> {
+  private onOpened({ session, view, skipped }: ReviewedLog): void {
     const { trans } = this.context;
     const [first = ''] = skipped;
     this.session = session;
     const left = trans._n('%1 session was skipped: %2', '%1 sessions were skipped: %2', skipped.length, skipped.length, first);
     setText(this.note, skipped.length ? left : '');
-    setText(this.message, skipped.length ? left : '');
-    await this.refresh();
-    if (view === null && session === this.session) {
-      setText(this.message, [skipped.length ? left : '', this.leftText(skipped.length)].filter(Boolean).join(' · '));
-    }
+    setText(this.message, this.note.textContent ?? '');
+    this.isAtEnd = view === null;
+    void this.refresh().then(() => this.drawEnd());
   }
 
-  /** Says why no session was opened, where some could not be opened. */
-  private leftText(skipped: number): string {
+  /** Says why no session was opened, as far as the last answer tells. */
+  private drawEnd(): void {
     const { trans } = this.context;
     const waiting = (this.reviews?.keys.length ?? 0) - (this.reviews?.done ?? 0);
-    if (waiting <= 0) {
-      return trans.__('No session is left without a verdict of yours.');
-    }
-    return skipped > 0 ? '' : trans.__('Only the session that you come from is left without a verdict of yours.');
+    const note = this.note.textContent ?? '';
+    const none = trans.__('No session is left without a verdict of yours.');
+    const one = note ? '' : trans.__('Only the session that you come from is left without a verdict of yours.');
+    this.isAtEnd && setText(this.message, [note, waiting > 0 ? one : none].filter(Boolean).join(' · '));
   }
 
   private build(trans: TranslationBundle): void {
@@ -231,6 +231,7 @@ export class ReviewQueueView {
   /** Makes sessions the queue, and returns whether that was possible. */
   private async begin(ids: readonly string[], sample: number | null = null): Promise<boolean> {
     const params = { explorer: this.explorer, ids, sample, seed: valueOf(this.seed, 0) };
+    this.isAtEnd = false;
     focusedIn(this.node) && this.events.leave();
     this.form.hidden = true;
     return this.ask(() => this.context.client.request('sessions.review', params));
@@ -261,6 +262,7 @@ export class ReviewQueueView {
     this.reviewer.placeholder = reviews.reviewer;
     this.blind.checked = this.unsent.blind ?? reviews.blind;
     this.drawHead();
+    this.drawEnd();
     this.events.changed(reviews);
   }
 
