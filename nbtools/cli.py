@@ -55,7 +55,7 @@ def _add_trace(parser: argparse.ArgumentParser) -> None:
             "a session log of any agent, or 2 to 20 to compare; latest, or latest with an agent or a project:"
             " the session that changed last; an agent, a project (its folder, or a part of its path), or"
             " both: their sessions; nothing: all sessions on this machine; a number: the session with it in"
-            " the list, of all or of the words before (a file or project of that name is meant first)"
+            " the list, of all or of the words before (./41 is a file)"
         ),
     )
     parser.add_argument("--agent", metavar="AGENT", default="", help=LIST_FLAGS["agent"])

@@ -342,6 +342,11 @@ async def test_totals_by_day_project_model_and_agent_narrow_the_list(views, logs
     )
     models = totals.get_by_role("table", name="By model")
     await expect(models.get_by_role("row").filter(has_text="gpt-5.4")).to_contain_text("$0.38")
+    await expect(models).not_to_contain_text("Failed")  # logs do not tell which model made a call
+    await expect(agents).to_contain_text("Failed")
+    calls = await agents.locator("tbody td:nth-child(3)").all_inner_texts()
+    total = sum(int(count.replace(",", "")) for count in calls)
+    await expect(totals.locator(".nbtools-totals-caption")).to_contain_text(f" · {total} calls · ")
     await is_accessible(page)
     for width in (1280, 800):
         await page.set_viewport_size({"width": width, "height": 800})

@@ -70,8 +70,7 @@ class TraceMagics(Magics):
                 --limit 100, --all         so many rows, where no page lists them all
                 --left-out                 the files that are not listed, with the reason
             %trace 41                      opens the session with this number in the list of %trace;
-                                           %trace codex 3: the third of that list. A file or project
-                                           of this name is meant first
+                                           %trace codex 3: the third of that list; %trace ./41: a file
             %trace latest                  opens the session that changed last;
                                            latest claude: of an agent; latest PROJECT: of a project
             %trace LOG                     opens a log; t = %trace LOG gives access to it:

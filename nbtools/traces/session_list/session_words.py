@@ -46,17 +46,17 @@ def selected(
     changed last or of those with the numbers in the list, or None where the words are the paths of logs.
     Raises ``TraceError``.
 
-    Numbers come last, after what selects the list that they are from. A file, an agent or a project of that
-    name is meant first.
+    Numbers come last, after what selects the list that they are from. A file or a project that is named like
+    a number is named by a path, such as ``./41``.
     """
     if words[:1] == [LATEST]:
         return _latest(words[1:], _filter(agent, since))
     if not words:
         return _filter(agent, since, text)
     found: SessionFilter | tuple[str, ...] | None = None
-    if len(words) <= len(LETTERS) and not any(map(_is_path, words)):
+    names, numbers = _numbers(words)
+    if len(words) <= len(LETTERS) and not any(map(_is_path, names)):
         session_catalog().refresh()
-        names, numbers = _numbers(words)
         chosen = _named(names, _filter(agent, since, "" if numbers else text))
         found = _numbered(chosen, numbers) if numbers and chosen else chosen
     if found is None and (agent or since):
@@ -71,9 +71,6 @@ def _numbers(words: Sequence[str]) -> tuple[Sequence[str], list[int]]:
     first = len(words)
     while first and _NUMBER.fullmatch(words[first - 1]):
         first -= 1
-    catalog = session_catalog()
-    while first < len(words) and (path_exists(words[first]) or catalog.has_project(words[first])):
-        first += 1
     return words[:first], [int(word) for word in words[first:]]
 
 

@@ -149,14 +149,14 @@ def test_a_number_is_a_row_of_the_list_that_the_words_before_it_select(projects)
         selected(["codex", "1"])
 
 
-def test_a_file_and_a_project_that_are_named_like_a_number_are_meant_first(projects, monkeypatch):
+def test_a_file_and_a_project_that_are_named_like_a_number_are_named_by_their_paths(projects, monkeypatch):
     write(projects, "e", "/work/2", "two")
-    assert titles("2") == ["two"]
-    assert len(selected(["2", "1"])) == 1
+    assert len(selected(["2"])) == 1
+    assert titles("/work/2") == ["two"]
     monkeypatch.chdir(projects)
     (projects / "3").write_text("{}\n")
-    assert selected(["3"]) is None
-    assert len(selected(["4"])) == 1
+    assert len(selected(["3"])) == 1
+    assert selected(["./3"]) is None
 
 
 def test_the_worktrees_of_a_repository_are_of_its_project(projects):
