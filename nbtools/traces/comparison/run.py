@@ -164,7 +164,7 @@ def run_of(trace: Trace, name: str, compared: int, *, prices: bool = False) -> R
     title = title_of(main[0].title if len(main) == 1 else "", task)
     return Run(
         name=name,
-        title=title or PurePath(log).name or main[0].id,
+        title=title or PurePath(log).stem or main[0].id,
         log=log,
         folder=main[0].cwd,
         agents=_unique(one.agent for one in main),
