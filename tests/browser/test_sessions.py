@@ -523,6 +523,7 @@ async def test_the_address_of_a_listed_log_that_jupyter_does_not_serve_opens_it_
         await expect(opened.node.locator(CHOSEN)).to_have_text(number)
         await expect(opened.panel.locator(".nbtools-card")).to_be_visible()
         await other.wait_for_url(lambda url: "agent-log" not in url)
+        await expect(other.locator(".lm-TabBar-tab.jp-mod-current")).to_contain_text("upgrade-external")
         await other.goto(address)
     for log, problem in (
         ("session:0123456789abcd", "no longer in its folder, or was not listed"),

@@ -3,8 +3,8 @@ import { Signal } from '@lumino/signaling';
 import { StackedPanel, type Widget } from '@lumino/widgets';
 import { element, linkButton } from '../shared/element.js';
 
-/** Creates the view of logs, which calls `onPaths` when it shows others from then on. */
-export type CreateLogView = (paths: readonly string[], onPaths: (paths: readonly string[]) => void) => Promise<LogWidget>;
+/** Creates the view of logs, which calls `onPaths` when it shows others from then on, or knows their title. */
+export type CreateLogView = (paths: readonly string[], onPaths: (paths: readonly string[], label?: string) => void) => Promise<LogWidget>;
 
 interface LogWidget extends Widget {
   openAt(step: string): void;
@@ -17,9 +17,10 @@ export class DeferredLog extends StackedPanel {
   /** The step at which the view begins once it has been created. */
   private step = '';
 
-  /** `paths` are paths of the contents API; `changed` emits when the view shows others. */
+  /** `paths` are paths of the contents API; `changed` emits when the view shows others, or knows their title, which is the `label`. */
   constructor(
     public paths: readonly string[],
+    public label: string,
     private readonly create: CreateLogView,
     private readonly trans: TranslationBundle
   ) {
@@ -36,7 +37,11 @@ export class DeferredLog extends StackedPanel {
   private async load(): Promise<void> {
     this.node.replaceChildren();
     try {
-      const view = await this.create(this.paths, paths => this.changed.emit((this.paths = paths)));
+      const view = await this.create(this.paths, (paths, label = '') => {
+        const isKnown = label !== '' && label === this.label;
+        this.label = label;
+        isKnown || this.changed.emit((this.paths = paths));
+      });
       if (this.isDisposed) {
         view.dispose();
         return;

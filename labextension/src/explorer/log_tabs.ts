@@ -97,7 +97,7 @@ export class LogTabs {
 
   private create(paths: readonly string[], label: string): LogTab {
     const { trans, createView } = this.options;
-    const tab = new MainAreaWidget({ content: new DeferredLog(paths, createView, trans) });
+    const tab = new MainAreaWidget({ content: new DeferredLog(paths, label, createView, trans) });
     tab.toolbar.hide();
     this.entitle(tab, label);
     tab.content.changed.connect(() => void this.rename(tab));
@@ -109,7 +109,7 @@ export class LogTabs {
   /** Gives the tab the name of another log, under which it is restored. */
   private async rename(tab: LogTab): Promise<void> {
     const { app, labShell } = this.options;
-    this.entitle(tab, '');
+    this.entitle(tab, tab.content.label);
     await this.tracker.save(tab);
     labShell && app.shell.add(tab, 'main', { ref: tab.id, mode: 'tab-before', activate: false }); // stays, but the layout is saved
   }

@@ -55,7 +55,7 @@ export class LogView extends Widget {
   constructor(
     private paths: readonly string[],
     private readonly services: LogServices,
-    private readonly onPaths: (paths: readonly string[]) => void
+    private readonly onPaths: (paths: readonly string[], label?: string) => void
   ) {
     super();
     this.addClass('nbtools-rendered');
@@ -157,6 +157,7 @@ export class LogView extends Widget {
     }
     const { services, trans } = this;
     const { choose } = services;
+    this.paths[0]?.startsWith(SESSION_PREFIX) && this.onPaths(this.paths, view.title); // an address does not tell it
     const compare = (others: readonly string[]) => services.compareLogs([...this.paths, ...others]);
     const chooseFiles = () => void choose?.(trans.__('Compare With'), 1, 19).then(others => others && compare(others));
     this.showPage(
