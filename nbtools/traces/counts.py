@@ -51,6 +51,11 @@ VISIBLE_EVENTS: frozenset[EventKind] = frozenset(
 """Kinds of events that are steps. The others are bookkeeping or already part of a call."""
 
 
+def is_visible(event: Event) -> bool:
+    """Whether an event is a step: a message with a text that is more than whitespace."""
+    return event.kind in VISIBLE_EVENTS and bool(event.text) and not event.text.isspace()
+
+
 class LogCounts(Struct, frozen=True):
     """The numbers of a log, as ``DEFINITIONS`` defines them. None: not recorded.
     ``started`` and ``ended`` are seconds since the epoch, ``cost`` is what the log records.
@@ -97,7 +102,7 @@ class LogCounter:
         if type(row) is Call:
             self._add_call(row)
         elif type(row) is Event:
-            if row.kind in VISIBLE_EVENTS and row.text:
+            if is_visible(row):
                 self._steps += 1
                 self._errors += row.kind == "error"
         elif type(row) is FileChange:

@@ -348,6 +348,48 @@ class FileChange(Struct, frozen=True, array_like=True, kw_only=True, gc=False):
 UsageScope: TypeAlias = Literal["request", "turn", "rest"]
 
 
+PartKind: TypeAlias = Literal[
+    "unlogged",
+    "prompt",
+    "tools",
+    "system",
+    "person",
+    "attachment",
+    "summary",
+    "thinking",
+    "text",
+    "arguments",
+    "file",
+    "command",
+    "result",
+]
+
+
+class SentPart(Struct, frozen=True, array_like=True, gc=False):
+    """A part of a request as it was sent. ``call`` is the provider's id of the call whose arguments or result
+    it is, ``name`` that of a tool whose definition it is, ``seq`` the step that added it, if one did.
+    ``characters`` is None for images and the like.
+    """
+
+    part: PartKind
+    characters: int | None
+    name: str = ""
+    call: str = ""
+    seq: int | None = None
+
+
+class SentRequest(Struct, frozen=True, array_like=True, gc=False):
+    """Describes what was sent with a request by how it differs from the session's request before it.
+
+    ``fixed`` are its system prompt and definitions of tools, None where they are the same. Of the messages'
+    parts the first ``kept`` are the same, and ``added`` follow.
+    """
+
+    fixed: tuple[SentPart, ...] | None
+    kept: int
+    added: tuple[SentPart, ...]
+
+
 class RequestUsage(Struct, frozen=True, array_like=True, gc=False):
     """Token usage of one request to a model:
     the steps ``seq`` … ``last`` are its answer, None where the log does not connect them.
@@ -357,7 +399,8 @@ class RequestUsage(Struct, frozen=True, array_like=True, gc=False):
     the total. ``id`` is the provider's id of the answer. ``flags``: ``placeholder``, the output count was
     recorded at the start of the answer; ``several``, it covers more than one request; ``after_compaction``;
     ``cache_break``, fewer tokens were read from the cache than in the session's previous request to this
-    model; ``scorer``, a scorer of an evaluation made it, and not the agent.
+    model; ``scorer``, a scorer of an evaluation made it, and not the agent. ``sent`` is the request itself
+    where the log has the whole of it.
     """
 
     session: str
@@ -373,36 +416,26 @@ class RequestUsage(Struct, frozen=True, array_like=True, gc=False):
     cost: float | None = None
     flags: tuple[str, ...] = ()
     ref: Ref = NOWHERE
-
-
-PartKind: TypeAlias = Literal[
-    "unlogged",
-    "system",
-    "person",
-    "attachment",
-    "summary",
-    "thinking",
-    "text",
-    "arguments",
-    "file",
-    "command",
-    "result",
-]
+    sent: SentRequest | None = None
 
 
 class ContextPart(Struct, frozen=True, array_like=True, gc=False):
     """Something that was added to a model's context, and for how long requests contained it.
 
     ``part`` is where it comes from: ``unlogged`` is what the first request contained and the log does not
-    have (system prompt and tool definitions), ``system`` what the log has of the agent's own messages,
-    ``summary`` the text of a compaction; ``file`` (``name``: its path), ``command`` (its programs) and
-    ``result`` (the tool) are results of calls. ``characters`` are exact, or None where the log does not have
-    the text as it was sent. The tokens are from ``tokens_min`` to ``tokens_max``; None where the log allows
-    no bound.
+    have (system prompt and tool definitions), ``prompt`` the system prompt and ``tools`` the definition of a
+    tool where the log has them, ``system`` what it has of the agent's own messages, ``summary`` the text of a
+    compaction; ``file`` (``name``: its path), ``command`` (its programs) and ``result`` (the tool) are
+    results of calls. ``characters`` are exact, or None where the log does not have the text as it was sent.
+    The tokens are from ``tokens_min`` to ``tokens_max``; None where the log allows no bound.
+    ``tokens_estimate`` is what the input has grown by, divided among what was added by characters.
 
     ``requests`` is the number of later requests that contained it, until the next compaction or the end of
     its branch; ``cached_requests`` the number of those, after the first, until the cache was lost. None where
     the log does not connect its requests to steps.
+
+    ``proven``: the log has all requests of the session as they were sent, so that part, characters and
+    requests are those that were sent.
     """
 
     session: str
@@ -417,6 +450,8 @@ class ContextPart(Struct, frozen=True, array_like=True, gc=False):
     cached_requests: int | None = None
     turn: int = 0
     live: bool = True
+    tokens_estimate: int | None = None
+    proven: bool = False
 
 
 class Problem(Struct, frozen=True):

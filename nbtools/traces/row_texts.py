@@ -34,12 +34,17 @@ def text_of_event(event: Event, reading: LogFile | None) -> str:
         return event.text
     texts = [text for text in strings(reading.record(event.ref), _METADATA_KEYS) if text]
     for start, first in enumerate(texts):
-        if event.text.startswith(first[: len(event.text)]):
+        if event.text.startswith((first[: len(event.text)], first.lstrip()[: len(event.text)] or first)):
             for separator in _SEPARATORS:
                 joined = _join(texts[start:], separator, event.size)
-                if len(joined) == event.size and joined.startswith(event.text):
+                if len(joined) == event.size and _begins_with(joined, event.text):
                     return joined
-    return max((text for text in texts if text.startswith(event.text)), key=len, default=event.text)
+    return max((text for text in texts if _begins_with(text, event.text)), key=len, default=event.text)
+
+
+def _begins_with(text: str, begin: str) -> bool:
+    """A row's text leaves out so much whitespace at the beginning that nothing else would be in it."""
+    return text.startswith(begin) or (text[:1].isspace() and text.lstrip().startswith(begin))
 
 
 def _join(texts: Sequence[str], separator: str, size: int) -> str:

@@ -124,6 +124,8 @@ class SessionBuilder:
     ) -> None:
         """Adds an event. ``size`` is the number of characters where ``text`` is not the whole text."""
         begin = text if len(text) <= PREVIEW else text[:PREVIEW]
+        if begin.isspace() and len(text) > PREVIEW:
+            begin = text.strip()[:PREVIEW] or begin
         log = self.log
         log.seq = seq = log.seq + 1
         if kind == "compaction":

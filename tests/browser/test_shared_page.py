@@ -146,7 +146,9 @@ async def test_only_what_the_file_answers_is_offered_and_the_policy_refuses_what
     """
     page = await open_file(shared, "#step-30")
     explorer = page.locator(".nbtools-trace")
-    outside = explorer.locator("button:visible:not(.nbtools-trace-chip, .nbtools-trace-main *)")
+    outside = explorer.locator(
+        "button:visible:not(.nbtools-trace-chip, .nbtools-trace-more, .nbtools-trace-main *)"
+    )
     await expect(outside).to_have_text(["first failure", "↑", "↓"])
     menus = explorer.locator("select:visible")
     await eventually(

@@ -9,7 +9,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +76,69 @@ def test_every_surface_has_the_same_numbers(path: Path, in_list: Mapping[Path, L
     assert _in_comparison(trace, path, counts) == counts
 
 
+BLANK = " \n\t\u00a0"
+
+
+def _blank_claude_code() -> list[Any]:
+    head = {"sessionId": "s", "version": "2.1.0", "timestamp": "2026-03-01T09:00:00Z", "isSidechain": False}
+    answer = [
+        {"type": "thinking", "thinking": BLANK},
+        {"type": "text", "text": BLANK * 200},
+        {"type": "text", "text": BLANK * 200 + "Hello"},
+    ]
+    said = [("user", BLANK), ("user", "Hi"), ("assistant", BLANK), ("assistant", answer)]
+    return [
+        {
+            **head,
+            "type": role,
+            "uuid": f"u{at}",
+            "parentUuid": f"u{at - 1}" if at else None,
+            "message": {"role": role, "id": f"m{at}", "content": content},
+        }
+        for at, (role, content) in enumerate(said)
+    ]
+
+
+def _blank_messages() -> list[Any]:
+    said = [("user", BLANK), ("user", "Hi"), ("assistant", BLANK), ("assistant", "\n" * 400 + "Hello")]
+    return [{"role": role, "content": content} for role, content in said]
+
+
+def _blank_pi() -> list[Any]:
+    said = [("user", BLANK), ("user", "Hi"), ("assistant", BLANK), ("assistant", "Hello")]
+    head = {"type": "session", "version": 3, "id": "s", "timestamp": "2026-03-01T09:00:00.000Z", "cwd": "/w"}
+    return [
+        head,
+        *(
+            {
+                "type": "message",
+                "id": f"m{at}",
+                "parentId": f"m{at - 1}" if at else None,
+                "timestamp": "2026-03-01T09:00:00.000Z",
+                "message": {"role": role, "content": [{"type": "text", "text": text}], "timestamp": 1},
+            }
+            for at, (role, text) in enumerate(said)
+        ),
+    ]
+
+
+@pytest.mark.parametrize("records", [_blank_claude_code, _blank_messages, _blank_pi])
+def test_messages_of_whitespace_are_no_steps(records: Callable[[], list[Any]], tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text("".join(f"{json.dumps(one)}\n" for one in records()), encoding="utf-8")
+    trace = load(path)
+    rows = listed(Explorer(trace))
+    assert [row["subject"].strip() for row in rows] == ["Hi", "Hello"]
+    counts = (trace.counts.steps, read_figures(str(path)).counts, json.loads(facts_json(path))["steps"])
+    assert counts[0] == counts[2] == 2
+    assert counts[1] is not None
+    assert counts[1].steps == 2
+    texts = [
+        text for (text,) in trace.sql("select full_text from events where text like '%Hello%'").fetchall()
+    ]
+    assert [text.strip() for text in texts] == ["Hello"]
+
+
 def test_totals_add_up_to_the_numbers_of_the_list(in_list: Mapping[Path, LoggedSession]) -> None:
     of_samples = [one for path, one in in_list.items() if path.is_relative_to(SAMPLES)]
     for by in TOTALS_BY:
@@ -108,7 +171,7 @@ def _by_hand(trace: Trace) -> dict[str, Any]:
     calls = [one for one in trace.calls if one.live and (one.level == "model" or one.by_sub_agent)]
     nested = [one for one in trace.calls if one.live and one.level == "nested" and not one.by_sub_agent]
     failed = [one for one in calls if one.status == "error" or (one.status == "ok" and one.exit_code)]
-    errors = [one for one in trace.events if one.kind == "error" and one.text]
+    errors = [one for one in trace.events if one.kind == "error" and one.text.strip()]
     applied = [one for one in trace.file_changes if one.applied]
     tells = all(log.format.tells_errors for log in trace.readings)
     tokens = [one.tokens for one in trace.sessions]

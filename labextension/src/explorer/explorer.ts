@@ -22,6 +22,7 @@ import { SharePanel } from './share_panel.js';
 import { hitsIn, INITIAL_STATE, isIndexing, isSearchPending, reduce, selectedRow, type Action, type ExplorerState } from './state.js';
 import { StepLoader } from './step_loader.js';
 import type { SamplesView } from './samples_view.js';
+import { ListedLines } from './timeline_bars.js';
 
 /** The explorer of a session log: header, timeline, filters, list of steps and detail pane.  It must be inside `.nbtools-rendered`. */
 export class ExplorerView {
@@ -197,9 +198,17 @@ export class ExplorerView {
     this.requests.close();
     this.stepLoader.stop();
     this.samples?.dispose();
-    [this.loading, this.following, this.keyboard, this.list, this.detailPane, this.timeline, this.filters, this.review].forEach(part =>
-      part?.dispose()
-    );
+    [
+      this.header,
+      this.loading,
+      this.following,
+      this.keyboard,
+      this.list,
+      this.detailPane,
+      this.timeline,
+      this.filters,
+      this.review
+    ].forEach(part => part?.dispose());
   }
 
   private createReview(): ReviewView {
@@ -228,14 +237,13 @@ export class ExplorerView {
     this.notice.setAttribute('role', 'status');
     this.emptyMessage.hidden = true;
     this.side.append(this.list.node, this.emptyMessage, this.newSteps.node, this.changes.node);
-    this.main.append(this.side, this.detailPane.node);
+    this.main.append(this.side, element('div', 'nbtools-trace-pane', this.timeline.panel.node, this.detailPane.node));
     this.node.setAttribute('aria-label', trans.__('Agent session log'));
-    this.review && this.filters.node.append(this.savedFilters.toggle, this.review.toggle);
+    this.timeline.place(this.filters.status, this.review ? [this.savedFilters.toggle, this.review.toggle] : []);
     this.node.append(
       this.header.node,
       this.timeline.node,
       this.timeline.bar,
-      this.timeline.panel.node,
       this.filters.node,
       ...(this.review ? [this.review.node] : []),
       this.savedFilters.node,
@@ -289,6 +297,7 @@ export class ExplorerView {
     const { state, list } = this;
     const { lines } = state.listed;
     const sorted = state.shown.order !== '';
+    list.node.classList.toggle('nbtools-trace-sorted', sorted);
     let margin: number | undefined;
     if (state.view?.explorer !== before.view?.explorer) {
       list.activate(null);
@@ -319,6 +328,7 @@ export class ExplorerView {
     const hitCount = searching
       ? trans._n('%2 hit in the %3 % read so far', '%2 hits in the %3 % read so far', count, count.toLocaleString(), readSoFar)
       : '';
+    this.timeline.showListed(filtered ? new ListedLines(listed.lines, rows.total, line => rows.toneAt(line)) : null);
     this.filters.show(state.filter, state.offered, rows.total, searching ? '' : matchCount, hitCount);
     this.node.setAttribute('aria-busy', String(isSearchPending(state)));
     const nothing = searching
@@ -327,7 +337,7 @@ export class ExplorerView {
     setText(this.emptyText, filtered ? nothing : trans.__('This log contains no messages and no tool calls.'));
     this.clearLink.hidden = !filtered;
     this.savedFilters.onFilter();
-    this.timeline.showOrder(state.filter.order);
+    this.timeline.showOrder(state.filter.order, order => rows.hasAmounts(order));
   }
 
   private drawChanges(): void {

@@ -21,6 +21,8 @@ export interface FilterEvents {
 /** The search field, and the chips and menus by which the list is filtered. */
 export class FilterBarView {
   readonly node = element('div', 'nbtools-trace-filters');
+  /** How many steps are listed; it stands in the line above, so that the chips need not move for it. */
+  readonly status = element('span', 'nbtools-trace-status');
   readonly search = element('input', 'nbtools-trace-search');
   private readonly chips = element('div', 'nbtools-trace-chips');
   private readonly menus = element('div', 'nbtools-trace-menus');
@@ -45,7 +47,8 @@ export class FilterBarView {
     this.clearButton = linkButton(trans.__('clear'), () => this.events.clear(), trans.__('Remove all filters'));
     const hint = element('span', 'nbtools-trace-hint', keyHint(trans));
     hint.setAttribute('aria-hidden', 'true');
-    this.node.append(this.search, this.chips, this.menus, this.matchCount, this.clearButton, this.indexing, hint);
+    this.status.append(this.matchCount, this.clearButton, this.indexing);
+    this.node.append(this.search, this.chips, this.menus, hint);
   }
 
   /** Shows the current filter, what it can be combined with, and the number of matches of `total` lines. */
@@ -58,10 +61,7 @@ export class FilterBarView {
     }
     setText(this.matchCount, matchCount);
     setText(this.indexing, indexing);
-    // The places of the count and of its button stay free, so that the first filter does not move the chips.
-    const longest = this.trans.__('%1 of %2', total.toLocaleString(), total.toLocaleString());
-    this.matchCount.style.minWidth = `${longest.length}ch`;
-    this.clearButton.style.visibility = matchCount || indexing ? '' : 'hidden';
+    this.clearButton.hidden = !matchCount && !indexing;
   }
 
   focus(): void {

@@ -1,14 +1,19 @@
-import { element, linkButton } from '../shared/element.js';
+import type { IDisposable } from '@lumino/disposable';
+import { element, linkButton, setText } from '../shared/element.js';
 import type { ExplorerContext } from './explorer_context.js';
 import type { TraceFact, TraceView } from './model.js';
+import { onRedraw } from './redraws.js';
 
 /** An action on the whole log. */
 export type TraceAction = TraceView['actions'][number];
 
-/** The title of the log, its facts, and the actions on the whole log. */
+/** The title of the log, its facts in one line, which a button shows whole, and the actions on the whole log. */
 export class HeaderView {
   readonly node = element('div', 'nbtools-trace-head');
   private readonly factsNode = element('span', 'nbtools-trace-facts');
+  private readonly more = linkButton('', () => this.setOpen(!this.isOpen));
+  private readonly redraws: IDisposable;
+  private isOpen = false;
 
   constructor(
     private readonly context: ExplorerContext,
@@ -17,14 +22,22 @@ export class HeaderView {
     private readonly goToLine: (line: number) => void,
     private readonly showChanges: () => void,
     private readonly showSamples: () => void
-  ) {}
+  ) {
+    this.more.classList.add('nbtools-trace-more');
+    this.redraws = onRedraw(this.factsNode, () => this.drawMore());
+    this.setOpen(false);
+  }
+
+  dispose(): void {
+    this.redraws.dispose();
+  }
 
   update(view: TraceView): void {
     const title = element('span', 'nbtools-trace-title', view.title);
     title.title = view.title;
     title.setAttribute('role', 'heading');
     title.setAttribute('aria-level', '2');
-    this.node.replaceChildren(title, this.factsNode, ...this.following, this.links(view));
+    this.node.replaceChildren(title, this.factsNode, this.more, ...this.following, this.links(view));
     this.updateFacts(view);
   }
 
@@ -32,7 +45,25 @@ export class HeaderView {
   updateFacts({ facts }: TraceView): void {
     const last = facts.length - 1;
     const parts = facts.map((fact, i) => element('span', '', this.fact(fact), i < last ? ' ·' : ''));
+    this.factsNode.title = facts.map(({ text }) => text).join(' · ');
     this.factsNode.replaceChildren(...parts.flatMap(part => [part, ' ']));
+    this.drawMore();
+  }
+
+  private setOpen(isOpen: boolean): void {
+    const { trans } = this.context;
+    this.isOpen = isOpen;
+    this.node.classList.toggle('nbtools-trace-open', isOpen);
+    this.more.setAttribute('aria-expanded', String(isOpen));
+    setText(this.more, isOpen ? trans.__('less') : trans.__('more'));
+    this.more.title = isOpen ? trans.__('Shows the facts in one line') : trans.__('Shows all facts of the log');
+    this.drawMore();
+  }
+
+  /** Offers to show all facts only where they do not fit into the line. */
+  private drawMore(): void {
+    const { scrollWidth, clientWidth } = this.factsNode;
+    this.more.hidden = !this.isOpen && scrollWidth <= clientWidth + 1;
   }
 
   private fact({ text, doubt, bad, title }: TraceFact): HTMLElement {

@@ -30,8 +30,8 @@ export function createList(trans: TranslationBundle, state: () => ExplorerState,
     updateRow: (row, line) => {
       const { rows, shown, marks, excerpts, newLines } = state();
       const found = rows.row(line);
-      const tokens = shown.order === 'tokens' ? rows.tokensAt(line) : '';
-      row.update(found, shown.folded.includes(line), tokens, excerpts.get(line), marks.get(line));
+      const amount = shown.order ? rows.amountAt(line, shown.order) : undefined;
+      row.update(found, shown.folded.includes(line), amount, excerpts.get(line), marks.get(line));
       row.node.classList.toggle('nbtools-trace-new', newLines.has(line));
       // The column of numbers never shrinks, so that the layout does not jump.
       digits = Math.max(digits, Math.min(found?.number.length ?? 0, 9));

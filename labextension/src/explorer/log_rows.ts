@@ -30,6 +30,12 @@ export interface Chip {
 
 export type Order = 'tokens' | 'duration';
 
+/** What a list is sorted by, of one line: a short text, and what else is known of it. */
+export interface Amount {
+  readonly text: string;
+  readonly detail: string;
+}
+
 const CALL = 1;
 const LIVE = 2;
 /** The slot of a line that is not loaded. */
@@ -108,9 +114,31 @@ export class LogRows {
     return slot === MISSING ? null : this.store.row(slot, line);
   }
 
-  /** The tokens of the request that a line belongs to, as text. */
-  tokensAt(line: number): string {
-    return this.tokens?.columns.word('text', this.tokens.at[line] ?? MISSING) ?? '';
+  /** The tokens of the request that begins at a line, or the duration of its call; empty where they are unknown. */
+  amountAt(line: number, order: Order): Amount {
+    const amount = this.amounts(order)[line] ?? NaN;
+    if (Number.isNaN(amount)) {
+      return { text: '', detail: '' };
+    }
+    if (order === 'duration') {
+      return { text: elapsed(amount), detail: '' };
+    }
+    const { columns, at } = this.tokens!;
+    return { text: columns.word('short', at[line]!), detail: columns.word('text', at[line]!) };
+  }
+
+  /** Whether the lines can be sorted: some line has an amount, or that is not known yet. */
+  hasAmounts(order: Order): boolean {
+    return this.once(`has ${order}`, () => {
+      const isKnown = this.firstMissing === null && (order === 'duration' || this.tokens !== null);
+      return !isKnown || this.amounts(order).some(amount => !Number.isNaN(amount));
+    });
+  }
+
+  /** How the step of a line ended; empty where it is not loaded. */
+  toneAt(line: number): string {
+    const slot = this.slots[line] ?? MISSING;
+    return slot === MISSING ? '' : this.store.word('tone', slot);
   }
 
   /** Returns the line with a step number; null if there is none. */
@@ -267,7 +295,7 @@ class RowStore {
       return known;
     }
     const number = (name: NumberName) => this.numbers[name].values[slot]!;
-    const word = (name: WordName) => this.dictionary[this.words[name].values[slot]!]!;
+    const word = (name: WordName) => this.word(name, slot);
     const row = {
       line,
       number: this.texts.number.text(slot),
@@ -288,11 +316,27 @@ class RowStore {
     return row;
   }
 
+  word(name: WordName, slot: number): string {
+    return this.dictionary[this.words[name].values[slot]!]!;
+  }
+
   private wordId(word: string): number {
     const id = this.wordIds.get(word) ?? this.dictionary.push(word) - 1;
     this.wordIds.set(word, id);
     return id;
   }
+}
+
+/** Formats seconds as the kernel does: `0.03 s`, `12.4 s`, `2 min 5 s`, `1 h 10 min`. */
+function elapsed(seconds: number): string {
+  if (seconds < 59.95) {
+    return `${seconds < 1 ? Number(Math.max(seconds, 0).toFixed(2)) : seconds.toFixed(1)} s`;
+  }
+  const [minutes, rest] = [Math.floor(Math.round(seconds) / 60), Math.round(seconds) % 60];
+  if (minutes < 60) {
+    return rest ? `${minutes} min ${rest} s` : `${minutes} min`;
+  }
+  return `${Math.floor(minutes / 60).toLocaleString('en-US')} h ${minutes % 60} min`;
 }
 
 /** Numbers that grow at their end. */

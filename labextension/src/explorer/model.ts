@@ -60,7 +60,7 @@ export const parseSavedFilter: parse.Parser<SavedFilter> = parse.record<SavedFil
 
 /** One bar, for the lines ``first`` … ``last`` of the log.
 
-``start`` and ``end`` are positions on the axis in ten-thousandths. ``parts`` are the heights of its sections from the bottom, in thousandths: new input, cached input, output; empty for a bar of full height. ``label`` describes it. */
+``start`` and ``end`` are positions on the axis in ten-thousandths. ``parts`` are the heights of its sections from the bottom, in thousandths: new input, cached input, output; empty for a bar of full height. ``failed`` is the share of its calls that failed, in thousandths; at least 1 if one has. ``label`` describes it. */
 export interface StripBar {
   readonly first: number;
   readonly last: number;
@@ -69,6 +69,7 @@ export interface StripBar {
   readonly lane: number;
   readonly parts: readonly number[];
   readonly tone: 'person' | 'agent' | 'quiet' | 'done' | 'changed' | 'failed' | 'stopped' | 'unknown';
+  readonly failed: number;
   readonly mark: '' | 'cache' | 'compaction' | 'waiting';
   readonly label: string;
 }
@@ -80,6 +81,7 @@ export const parseStripBar: parse.Parser<StripBar> = parse.record<StripBar>({
   lane: parse.otherwise(parse.number, 0),
   parts: parse.otherwise(parse.list(parse.number), []),
   tone: parse.otherwise(parse.oneOf('person', 'agent', 'quiet', 'done', 'changed', 'failed', 'stopped', 'unknown'), 'quiet'),
+  failed: parse.otherwise(parse.number, 0),
   mark: parse.otherwise(parse.oneOf('', 'cache', 'compaction', 'waiting'), ''),
   label: parse.otherwise(parse.text, ''),
 });
@@ -396,11 +398,12 @@ export interface TraceVersionParams {
   readonly version: number;
 }
 
-/** A row of a table: ``cells`` are the texts of its columns, ``share`` the length of its bar in percent.
+/** A row of a table: ``cells`` are the texts of its columns, ``share`` the length of its bar in percent. ``hints`` say more about cells on hover; those at the end may be missing.
 
 A click lists the steps of the choice ``chip``, searches for ``text``, or goes to ``line``. */
 export interface UsageRow {
   readonly cells: readonly string[];
+  readonly hints: readonly string[];
   readonly share: number;
   readonly chip: string;
   readonly text: string;
@@ -408,6 +411,7 @@ export interface UsageRow {
 }
 export const parseUsageRow: parse.Parser<UsageRow> = parse.record<UsageRow>({
   cells: parse.list(parse.text),
+  hints: parse.otherwise(parse.list(parse.text), []),
   share: parse.otherwise(parse.number, 0),
   chip: parse.otherwise(parse.text, ''),
   text: parse.otherwise(parse.text, ''),
@@ -587,18 +591,24 @@ export const parseTraceShare: parse.Parser<TraceShare> = parse.record<TraceShare
   path: parse.otherwise(parse.text, ''),
 });
 
-/** A table of the breakdown; ``note`` explains its numbers. */
+/** A table of the breakdown; ``note`` explains its numbers, ``hints`` its columns on hover. ``mark`` says in a word how far they can be trusted, ``mark_hint`` on hover what that means. */
 export interface UsageTable {
   readonly title: string;
   readonly columns: readonly string[];
   readonly rows: readonly UsageRow[];
   readonly note: string;
+  readonly hints: readonly string[];
+  readonly mark: string;
+  readonly mark_hint: string;
 }
 export const parseUsageTable: parse.Parser<UsageTable> = parse.record<UsageTable>({
   title: parse.text,
   columns: parse.list(parse.text),
   rows: parse.list(parseUsageRow),
   note: parse.otherwise(parse.text, ''),
+  hints: parse.otherwise(parse.list(parse.text), []),
+  mark: parse.otherwise(parse.text, ''),
+  mark_hint: parse.otherwise(parse.text, ''),
 });
 
 /** The lines that contain a text, in order, as the column ``line`` (u32); None where the page has another version.

@@ -1,11 +1,12 @@
 import { element, focusedIn, linkButton, setText } from '../shared/element.js';
 import type { ExplorerContext } from './explorer_context.js';
 import type { TraceFilter } from './filter.js';
+import type { Order } from './log_rows.js';
 import type { TraceBar, TraceStrip } from './model.js';
 import { failureMessage, type LogRequests } from './requests.js';
 import type { StripEvents } from './strip.js';
 import { TimelineView } from './timeline.js';
-import type { Range } from './timeline_bars.js';
+import type { ListedLines, Range } from './timeline_bars.js';
 import { UsagePanelView } from './usage_panel.js';
 import { UsageStripView } from './usage_strip.js';
 
@@ -61,12 +62,7 @@ export class OverviewView {
     this.modes = new Map(labels.map(([mode, label]) => [mode, this.button(label, () => void this.choose(mode))]));
     this.usageButton = linkButton(trans.__('Usage'), () => this.toggleUsage(), trans.__('Tokens, money and time by source and file'));
     this.usageButton.setAttribute('aria-expanded', 'false');
-    const options: [TraceFilter['order'], string][] = [
-      ['', trans.__('in order')],
-      ['tokens', trans.__('most tokens first')],
-      ['duration', trans.__('slowest first')]
-    ];
-    this.orders.append(...options.map(([order, label]) => new Option(label, order)));
+    this.orders.append(...(['', 'tokens', 'duration'] as const).map(order => new Option(this.orderLabels(order)[0], order)));
     this.orders.setAttribute('aria-label', trans.__('Order of the steps'));
     this.orders.addEventListener('change', () => events.order(this.orders.value as TraceFilter['order']));
     this.build();
@@ -99,9 +95,27 @@ export class OverviewView {
     this.usage.mark(line, range);
   }
 
-  showOrder(order: TraceFilter['order']): void {
+  /** Shows which lines the filter lists; null if there is none. */
+  showListed(listed: ListedLines | null): void {
+    this.timeline.showListed(listed);
+    this.usage.showListed(listed);
+  }
+
+  /** Shows the order of the list; what a log does not record cannot be chosen. */
+  showOrder(order: TraceFilter['order'], isPossible: (order: Order) => boolean): void {
+    for (const option of this.orders.options) {
+      const [label, missing] = this.orderLabels(option.value as TraceFilter['order']);
+      option.disabled = option.value !== '' && !isPossible(option.value as Order);
+      setText(option, option.disabled ? missing : label);
+    }
     this.orders.value = order;
     this.orders.classList.toggle('nbtools-trace-chosen', order !== '');
+  }
+
+  /** Adds what else stands in the line of the overview. */
+  place(status: HTMLElement, buttons: readonly HTMLElement[]): void {
+    this.bar.append(...buttons);
+    this.usage.legend.parentNode ? this.usage.legend.after(status) : this.bar.append(status);
   }
 
   onKey(event: KeyboardEvent): boolean {
@@ -126,6 +140,16 @@ export class OverviewView {
         : [group, this.timeline.legend, this.usage.legend, this.note, this.orders, this.usageButton])
     );
     this.showMode();
+  }
+
+  /** Returns the label of an order, and that of one that the log has no amounts for. */
+  private orderLabels(order: TraceFilter['order']): readonly [string, string] {
+    const { trans } = this.context;
+    return {
+      '': [trans.__('in order'), ''],
+      tokens: [trans.__('most tokens first'), trans.__('most tokens first: not recorded')],
+      duration: [trans.__('slowest first'), trans.__('slowest first: no times recorded')]
+    }[order] as [string, string];
   }
 
   private button(label: string, act: () => void): HTMLButtonElement {

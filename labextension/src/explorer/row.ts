@@ -3,11 +3,13 @@ import { element, setText } from '../shared/element.js';
 import { icon } from '../shared/icons.js';
 import { drawSpans, plainText } from '../cards/highlighting.js';
 import type { Span } from '../cards/model.js';
-import type { LogRow } from './log_rows.js';
+import type { Amount, LogRow } from './log_rows.js';
 import type { TraceMark } from './model.js';
 
 const NO_MARKS: readonly TraceMark[] = [];
 const NO_SPANS: readonly Span[] = [];
+/** What the list is sorted by: `text` is short, and never cut. */
+const NO_AMOUNT: Amount = { text: '', detail: '' };
 
 /** Maximum number of indentation levels; deeper lines are not indented further. */
 const MAX_DEPTH = 8;
@@ -16,6 +18,7 @@ const MAX_DEPTH = 8;
 export class RowView {
   readonly node = element('div', 'nbtools-trace-row');
   private readonly number = element('span', 'nbtools-trace-number');
+  private readonly amount = element('span', 'nbtools-trace-amount');
   private readonly iconSlot = element('span', 'nbtools-trace-sign');
   private readonly name = element('span', 'nbtools-trace-name');
   private readonly subject = element('span', 'nbtools-trace-subject');
@@ -27,18 +30,20 @@ export class RowView {
   private drawn: LogRow | null | undefined;
   private drawnMarks = NO_MARKS;
   private excerpt = NO_SPANS;
-  private tokens = '';
+  private amounts = NO_AMOUNT;
   private folded = false;
   private drawnIcon = '';
 
   constructor(private readonly trans: TranslationBundle) {
     this.arrow.setAttribute('aria-hidden', 'true');
-    this.node.append(this.number, this.iconSlot, this.name, this.subject, this.marks, this.added, this.removed, this.right, this.arrow);
+    const { number, amount, iconSlot, name, subject, marks, added, removed, right, arrow } = this;
+    this.node.append(number, amount, iconSlot, name, subject, marks, added, removed, right, arrow);
   }
 
-  /** Shows a line; null while it is being loaded.  `tokens` come before what is on its right, `excerpt` is shown in place of its subject. */
-  update(line: LogRow | null, folded: boolean, tokens: string, excerpt = NO_SPANS, marks = NO_MARKS): void {
-    if (line === this.drawn && folded === this.folded && tokens === this.tokens && excerpt === this.excerpt && marks === this.drawnMarks) {
+  /** Shows a line; null while it is being loaded.  `amount` is what the list is sorted by, `excerpt` is shown in place of its subject. */
+  update(line: LogRow | null, folded: boolean, amount = NO_AMOUNT, excerpt = NO_SPANS, marks = NO_MARKS): void {
+    const isSameAmount = amount.text === this.amounts.text && amount.detail === this.amounts.detail;
+    if (line === this.drawn && folded === this.folded && isSameAmount && excerpt === this.excerpt && marks === this.drawnMarks) {
       return;
     }
     if (marks !== this.drawnMarks) {
@@ -47,14 +52,16 @@ export class RowView {
     }
     this.drawn = line;
     this.folded = folded;
-    this.tokens = tokens;
+    this.amounts = amount;
     this.excerpt = excerpt;
     this.node.classList.toggle('nbtools-trace-empty', line === null);
     line === null ? this.blank() : this.draw(line);
   }
 
   private blank(): void {
-    [this.number, this.name, this.subject, this.added, this.removed, this.right, this.arrow].forEach(part => setText(part, ''));
+    [this.number, this.amount, this.name, this.subject, this.added, this.removed, this.right, this.arrow].forEach(part =>
+      setText(part, '')
+    );
     this.iconSlot.replaceChildren();
     this.drawnIcon = '';
     this.node.setAttribute('aria-label', this.trans.__('Loading…'));
@@ -74,7 +81,10 @@ export class RowView {
     this.name.title = line.name;
     setText(this.added, line.added ? `+${line.added.toLocaleString()}` : '');
     setText(this.removed, line.removed ? `−${line.removed.toLocaleString()}` : '');
-    setText(this.right, [this.tokens, line.right].filter(Boolean).join(' · '));
+    const { text, detail } = this.amounts;
+    setText(this.amount, text);
+    this.amount.title = detail;
+    setText(this.right, [detail, ...line.right.split(' · ').filter(part => part !== text)].filter(Boolean).join(' · '));
     setText(this.arrow, line.below ? (this.folded ? '▸' : '▾') : '');
     node.setAttribute('aria-label', this.ariaLabel(line));
   }
@@ -110,6 +120,7 @@ export class RowView {
     const text = this.excerpt.length ? plainText(this.excerpt) : line.subject;
     return [
       line.number,
+      this.amounts.text,
       line.name || author,
       text,
       this.added.textContent,

@@ -2,16 +2,18 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import type { IDisposable } from '@lumino/disposable';
 import { element } from '../shared/element.js';
 import { onRedraw } from './redraws.js';
-import type { Range } from './timeline_bars.js';
+import type { ListedLines, Range } from './timeline_bars.js';
 import type { TraceBar } from './model.js';
 
-export type Tone = TraceBar['tone'];
+export type Tone = TraceBar['tone'] | 'cached';
 
 /** Maximum movement of the pointer during a click, in pixels. */
 const CLICK_TOLERANCE = 4;
 /** Height of the area below the bars, in pixels, for marks, so that failures are not shown by color alone. */
 export const MARK_HEIGHT = 5;
-const TONES: readonly Tone[] = ['person', 'agent', 'quiet', 'done', 'changed', 'failed', 'stopped', 'unknown'];
+/** How opaque bars are whose lines the filter does not list. */
+export const UNLISTED = 0.3;
+const TONES: readonly Tone[] = ['person', 'agent', 'quiet', 'done', 'changed', 'failed', 'stopped', 'unknown', 'cached'];
 const STEPS: Readonly<Record<string, number>> = {
   ArrowLeft: -1,
   ArrowDown: -1,
@@ -47,6 +49,8 @@ export abstract class StripView {
   /** Width of the bars, in pixels. */
   protected width = 0;
   protected line: number | null = null;
+  /** The lines that the filter lists; null without one. */
+  protected listed: ListedLines | null = null;
   private readonly marks = element('div', 'nbtools-trace-marks');
   private readonly rangeMark = element('div', 'nbtools-trace-window');
   private readonly cursor = element('div', 'nbtools-trace-cursor');
@@ -98,6 +102,13 @@ export abstract class StripView {
     this.line = line;
     this.range = range;
     this.drawMarks();
+  }
+
+  /** Shows which lines the filter lists; null if there is none. */
+  showListed(listed: ListedLines | null): void {
+    const isSame = listed === this.listed;
+    this.listed = listed;
+    isSame || this.draw();
   }
 
   /** Handles a key; false if it has no function here. */

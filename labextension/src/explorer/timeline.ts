@@ -1,7 +1,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { element, linkButton } from '../shared/element.js';
-import { MARK_HEIGHT, StripView, type Position, type StripEvents, type Tone } from './strip.js';
-import { barAtOffset, barAt, lineAt, lineCount, rangeBetween, barRects, barsWidth, type Range } from './timeline_bars.js';
+import { MARK_HEIGHT, StripView, UNLISTED, type Position, type StripEvents, type Tone } from './strip.js';
+import { barAtOffset, barAt, lineAt, lineCount, rangeBetween, barRects, barsWidth, type Range, type Rect } from './timeline_bars.js';
 import type { TraceBar } from './model.js';
 
 /** The overview by steps. */
@@ -89,7 +89,13 @@ export class TimelineView extends StripView {
 
   protected paint(context: CanvasRenderingContext2D, dpr: number, colours: ReadonlyMap<Tone, string>): void {
     const base = this.canvas.height - Math.round(MARK_HEIGHT * dpr);
-    for (const { x, width, height, tone, failed } of barRects(this.bars, Math.round(this.width * dpr), base, dpr)) {
+    const rects = barRects(this.bars, Math.round(this.width * dpr), base, dpr);
+    for (const [i, rect] of rects.entries()) {
+      if (this.listed) {
+        this.paintListed(context, this.bars[i]!, rect, base, dpr, colours);
+        continue;
+      }
+      const { x, width, height, tone, failed } = rect;
       context.fillStyle = colours.get(tone)!;
       context.fillRect(x, base - height, width, height);
       if (failed > 0) {
@@ -98,6 +104,29 @@ export class TimelineView extends StripView {
         context.fillRect(x, base - part, width, part);
         context.fillRect(x, base + Math.round(2 * dpr), width, Math.round(2 * dpr));
       }
+    }
+  }
+
+  /** Paints a bar of which the filter lists some lines, or none: their share is opaque. */
+  private paintListed(
+    context: CanvasRenderingContext2D,
+    bar: TraceBar,
+    { x, width, height }: Rect,
+    base: number,
+    dpr: number,
+    colours: ReadonlyMap<Tone, string>
+  ): void {
+    const share = this.listed!.count(bar) / (bar.last + 1 - bar.first);
+    context.globalAlpha = UNLISTED;
+    context.fillStyle = colours.get('done')!;
+    context.fillRect(x, base - height, width, height);
+    context.globalAlpha = 1;
+    if (share > 0) {
+      const tone = this.listed!.tone(bar);
+      const part = Math.max(Math.round(share * height), Math.round(2 * dpr));
+      context.fillStyle = colours.get(tone)!;
+      context.fillRect(x, base - part, width, part);
+      tone === 'failed' && context.fillRect(x, base + Math.round(2 * dpr), width, Math.round(2 * dpr));
     }
   }
 }

@@ -15,6 +15,44 @@ export interface Range {
   readonly last: number;
 }
 
+/** The lines that a filter lists: `counts[i]` is how many of the lines before `i` are listed. */
+export class ListedLines {
+  private readonly counts: Uint32Array;
+
+  constructor(
+    lines: ArrayLike<number>,
+    total: number,
+    private readonly toneAt: (line: number) => string
+  ) {
+    this.counts = new Uint32Array(total + 1);
+    for (let i = 0; i < lines.length; i++) {
+      this.counts[lines[i]! + 1] = 1;
+    }
+    this.counts.forEach((count, line) => line && (this.counts[line] = count + this.counts[line - 1]!));
+  }
+
+  /** Returns how many of the lines of a range are listed. */
+  count({ first, last }: Range): number {
+    const end = this.counts.length - 1;
+    return this.counts[Math.min(last + 1, end)]! - this.counts[Math.min(first, end)]!;
+  }
+
+  /** Returns the tone that stands for the listed lines of a range, by the rule by which the kernel chooses that of a bar. */
+  tone(range: Range): TraceBar['tone'] {
+    const counts = new Map<string, number>();
+    for (let line = range.first; line <= range.last; line++) {
+      const isListed = this.counts[line + 1]! > this.counts[line]!;
+      isListed && counts.set(this.toneAt(line), (counts.get(this.toneAt(line)) ?? 0) + 1);
+    }
+    const least = this.count(range) / TONE_SHARE;
+    return TONE_RANK.find(tone => (counts.get(tone) ?? 0) >= Math.max(least, 1)) ?? 'done';
+  }
+}
+
+/** Of these, a bar has the first that at least one in `TONE_SHARE` of its lines has. */
+const TONE_RANK = ['failed', 'stopped', 'changed', 'person'] as const;
+const TONE_SHARE = 8;
+
 /** Maximum width of a bar in pixels; a short log does not fill the timeline. */
 const MAX_BAR_WIDTH = 28;
 

@@ -36,9 +36,16 @@ export class UsagePanelView {
     this.node.replaceChildren(text);
   }
 
-  private table({ title, columns, rows, note }: UsageTable, action: HTMLElement | null): HTMLElement {
-    const head = element('tr', '', ...columns.map(column => (column ? cell('th', column, 'col') : element('td'))));
+  private table({ title, columns, rows, note, hints, mark, mark_hint: markHint }: UsageTable, action: HTMLElement | null): HTMLElement {
+    const heads = columns.map((column, i) => (column ? withHint(cell('th', column, 'col'), hints[i]) : element('td')));
+    const head = element('tr', '', ...heads);
     const caption = element('caption', '', title);
+    if (mark) {
+      const sign = withHint(element('span', 'nbtools-trace-proven', mark), markHint);
+      sign.tabIndex = 0;
+      sign.setAttribute('role', 'note');
+      caption.append(' ', sign);
+    }
     const table = element('table', '', caption, element('thead', '', head), element('tbody', '', ...rows.map(row => this.row(row))));
     const notes = note ? [element('p', '', note)] : [];
     return element('section', '', table, ...notes, ...(action ? [action] : []));
@@ -53,8 +60,17 @@ export class UsagePanelView {
       : name;
     const head = cell('th', label, 'row');
     head.style.setProperty('--nbtools-share', `${row.share}%`);
-    return element('tr', '', head, ...values.map(value => element('td', '', value)));
+    return element('tr', '', head, ...values.map((value, i) => withHint(element('td', '', value), row.hints[i + 1])));
   }
+}
+
+/** Says more about a node on hover, and to screen readers. */
+function withHint(node: HTMLElement, hint = ''): HTMLElement {
+  if (hint) {
+    node.title = hint;
+    node.setAttribute('aria-description', hint);
+  }
+  return node;
 }
 
 function cell(tag: 'th', content: HTMLElement | string, scope: string): HTMLElement {

@@ -1,11 +1,11 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { element } from '../shared/element.js';
 import type { StripBar, TraceStrip } from './model.js';
-import { MARK_HEIGHT, StripView, type Position, type StripEvents, type Tone } from './strip.js';
+import { MARK_HEIGHT, StripView, UNLISTED, type Position, type StripEvents, type Tone } from './strip.js';
 import type { Range } from './timeline_bars.js';
 import { AXIS, barAfter, barAtPoint, barOfLine, linesBetween, stepBars } from './usage_strip_bars.js';
 
-const PARTS = ['person', 'quiet', 'changed'] as const;
+const PARTS = ['person', 'cached', 'changed'] as const;
 
 /** The overview over time, with lanes, or over the tokens of the requests. */
 export class UsageStripView extends StripView {
@@ -56,12 +56,12 @@ export class UsageStripView extends StripView {
       lanes,
       mode === 'time'
         ? [
-            ['failed', trans.__('failed'), bars.some(({ tone }) => tone === 'failed')],
+            ['failed', trans.__('failed'), bars.some(({ failed }) => failed > 0)],
             ['unknown', trans.__('waiting for the person, shortened'), occurs('waiting')]
           ]
         : [
             ['person', trans.__('new input'), bars.length > 0],
-            ['quiet', trans.__('from the cache'), bars.length > 0],
+            ['cached', trans.__('from the cache'), bars.length > 0],
             ['changed', trans.__('output'), bars.length > 0],
             ['failed', trans.__('less was cached'), occurs('cache')],
             ['stopped', trans.__('after a compaction'), occurs('compaction')]
@@ -120,15 +120,23 @@ export class UsageStripView extends StripView {
     for (const bar of this.bars) {
       const x = Math.round((bar.start / AXIS) * width);
       const wide = Math.max(Math.round((bar.end / AXIS) * width) - x - (bar.parts.length ? dpr : 0), dpr);
+      context.globalAlpha = this.listed && bar.mark !== 'waiting' && this.listed.count(bar) === 0 ? UNLISTED : 1;
       if (bar.mark === 'waiting') {
         drawWait(context, x, wide, height, colours.get('unknown')!, dpr);
       } else if (bar.parts.length) {
         drawParts(context, bar, x, wide, lane, dpr, colours);
       } else {
+        const [top, tall] = [Math.round(bar.lane * lane), Math.max(Math.round(lane - 2 * dpr), dpr)];
         context.fillStyle = colours.get(bar.tone)!;
-        context.fillRect(x, Math.round(bar.lane * lane), wide, Math.max(Math.round(lane - 2 * dpr), dpr));
+        context.fillRect(x, top, wide, tall);
+        if (bar.failed > 0) {
+          const part = Math.min(Math.max(Math.round((bar.failed / 1000) * tall), Math.round(2 * dpr)), tall);
+          context.fillStyle = colours.get('failed')!;
+          context.fillRect(x, top + tall - part, wide, part);
+        }
       }
     }
+    context.globalAlpha = 1;
   }
 }
 
@@ -145,7 +153,7 @@ function drawParts(
 ): void {
   let y = base;
   bar.parts.forEach((part, i) => {
-    const height = (part / 1000) * base;
+    const height = part > 0 ? Math.max((part / 1000) * base, dpr) : 0;
     context.fillStyle = colours.get(PARTS[i] ?? 'quiet')!;
     context.fillRect(x, Math.round(y - height), wide, Math.round(y) - Math.round(y - height));
     y -= height;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { barAtOffset, lineAt, rangeBetween, barRects, barsWidth } from '../explorer/timeline_bars.js';
+import { ListedLines, barAtOffset, lineAt, rangeBetween, barRects, barsWidth } from '../explorer/timeline_bars.js';
 import { LineMoves } from '../explorer/line_moves.js';
 import { NO_FILTER, chooseChip, isFiltering, listsEverything, toggleChip, toggleFold } from '../explorer/filter.js';
 import { AXIS, barAfter, barAtPoint, barOfLine, linesBetween } from '../explorer/usage_strip_bars.js';
@@ -94,7 +94,7 @@ test('chips combine; a menu has one choice at a time', () => {
 });
 
 function stripBar(first: number, last: number, start: number, end: number, lane = 0, mark: StripBar['mark'] = ''): StripBar {
-  return { first, last, start, end, lane, parts: [], tone: 'done', mark, label: '' };
+  return { first, last, start, end, lane, parts: [], failed: 0, tone: 'done', mark, label: '' };
 }
 
 test('a point of the overview of time is the nearest bar of its lane, never a wait', () => {
@@ -145,4 +145,24 @@ test('lines, ranges and folds move with the lines of a log that has grown', () =
   assert.ok(grown.isIdentity && grown.ofFilter(filter) !== filter);
   const unknown = new LineMoves([], 12, true);
   assert.deepEqual([unknown.isIdentity, unknown.of(5), unknown.find(5), unknown.newLines()], [false, 5, null, []]);
+});
+
+test('a bar has the tone of those of its lines that a filter lists', () => {
+  const tones = ['done', 'failed', 'changed', 'done', 'failed', ...Array.from({ length: 15 }, () => 'done')];
+  const toneAt = (line: number) => tones[line]!;
+  const failed = new ListedLines([1, 4], tones.length, toneAt);
+  const bar = { first: 0, last: 4 };
+  assert.deepEqual([failed.count(bar), failed.tone(bar)], [2, 'failed']);
+  assert.deepEqual([failed.count({ first: 5, last: 19 }), failed.tone({ first: 5, last: 19 })], [0, 'done']);
+  const all = new ListedLines(
+    tones.map((_, line) => line),
+    tones.length,
+    toneAt
+  );
+  assert.deepEqual(
+    [all.count({ first: 1, last: 99 }), all.tone({ first: 4, last: 19 }), all.tone({ first: 2, last: 3 })],
+    [19, 'done', 'changed']
+  );
+  const sorted = new ListedLines([4, 0], tones.length, toneAt);
+  assert.deepEqual([sorted.count(bar), sorted.count({ first: 1, last: 3 })], [2, 0]);
 });

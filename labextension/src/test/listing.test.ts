@@ -129,12 +129,31 @@ test('the slowest, or those with the most tokens, come first; equal ones in thei
   const log = logOf(rows);
   assert.deepEqual(linesOf(log, { order: 'duration' }), [2, 1, 4, 3, 0, 5]);
   assert.deepEqual(linesOf(log, { order: 'tokens' }), [0, 1, 2, 3, 4, 5]);
-  const tokens = readColumns(...encode(4, { tokens: ['f64', [1, NaN, 3, 2]], text: ['word', ['one', '', 'three', 'two']] }))!;
+  const texts = { text: ['word', ['one', '', 'three', 'two']], short: ['word', ['1', '', '3', '2']] } as const;
+  assert.ok(log.rows.hasAmounts('tokens')); // not known yet
+  assert.ok(log.rows.hasAmounts('duration') && !logOf([{}, {}].map(() => ({ seconds: NaN }))).rows.hasAmounts('duration'));
+  const tokens = readColumns(...encode(4, { tokens: ['f64', [1, NaN, 3, 2]], ...texts }))!;
+  const none = readColumns(...encode(6, { tokens: ['f64', Array.from({ length: 6 }, () => NaN)] }))!;
+  assert.ok(!log.rows.withTokens(none).hasAmounts('tokens'));
   const withTokens = { ...log, rows: log.rows.withTokens(tokens) };
   assert.deepEqual(linesOf(withTokens, { order: 'tokens' }), [2, 3, 0, 1, 4, 5]);
-  assert.deepEqual([withTokens.rows.tokensAt(2), withTokens.rows.tokensAt(4)], ['three', '']);
+  const amounts = [withTokens.rows.amountAt(2, 'tokens'), withTokens.rows.amountAt(4, 'tokens'), log.rows.amountAt(0, 'duration')];
+  assert.deepEqual(amounts, [
+    { text: '3', detail: 'three' },
+    { text: '', detail: '' },
+    { text: '', detail: '' }
+  ]);
   const listed = listing(log, filterOf({ order: 'duration' }));
   assert.deepEqual([listed.indexOf(4), listed.indexOf(99)], [2, 0]);
+});
+
+test('durations are written as the kernel writes them', () => {
+  const seconds = [0, 0.026, 12.44, 59.94, 59.96, 125, 4200, 1e9, -1];
+  const { rows } = logOf(seconds.map((one): TestRow => ({ seconds: one })));
+  assert.deepEqual(
+    seconds.map((_, line) => rows.amountAt(line, 'duration').text),
+    ['0 s', '0.03 s', '12.4 s', '59.9 s', '1 min', '2 min 5 s', '1 h 10 min', '277,777 h 46 min', '0 s']
+  );
 });
 
 test('the index of a line is that of the nearest one that is listed', () => {
@@ -178,7 +197,8 @@ test('rows move with the lines of a log that has grown, and changed rows replace
     { line: 2, number: '2.1', chips: [8], depth: 1 },
     { line: 6, number: '4' }
   ]);
-  const tokens = readColumns(...encode(5, { tokens: ['f64', [0, 1, 2, 3, 4]], text: ['word', ['0', '1', '2', '3', '4']] }))!;
+  const names = ['0', '1', '2', '3', '4'];
+  const tokens = readColumns(...encode(5, { tokens: ['f64', [0, 1, 2, 3, 4]], text: ['word', names], short: ['word', names] }))!;
   const grown = rows.withTokens(tokens).grown(moves, change, chipsOf('path:new.py'), 8);
   assert.deepEqual(
     Array.from({ length: 7 }, (_, line) => grown.row(line)?.number),
@@ -189,7 +209,10 @@ test('rows move with the lines of a log that has grown, and changed rows replace
     [[...grown.linesOf('path:a.py')], [...grown.linesOf('end:failed')], [...grown.linesOf('path:new.py')]],
     [[3, 4], [4], [2]]
   );
-  assert.deepEqual([grown.tokensAt(2), grown.tokensAt(3), grown.tokensAt(6)], ['', '2', '']);
+  assert.deepEqual(
+    [2, 3, 6].map(line => grown.amountAt(line, 'tokens').detail),
+    ['', '2', '']
+  );
   assert.deepEqual([rows.total, rows.row(2)?.number, [...rows.linesOf('end:failed')]], [5, '3', [1, 3]]);
 });
 

@@ -30,7 +30,7 @@ from nbtools.core.decoders import converted
 from nbtools.core.errors import TraceError
 from nbtools.storage.database import OtherVersionError, open_database, transaction
 
-VERSION = 2
+VERSION = 3
 """Version of the tables and of the contents of parts; a corpus of another version cannot be opened."""
 PARTS = "parts"
 DAMAGED = "A part of the corpus is damaged. Run ingest again: it reads the logs of damaged parts again."

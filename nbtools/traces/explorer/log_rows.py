@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from nbtools.traces.columns import ColumnBlock, Columns
 from nbtools.traces.explorer.chips import StepChips
 from nbtools.traces.explorer.line_style import StepLine
+from nbtools.traces.explorer.summary import short_number
 from nbtools.traces.explorer.timeline import Timeline
 from nbtools.traces.explorer.usage.line_requests import LineRequests, tokens_text
 from nbtools.traces.model import Call
@@ -57,14 +58,17 @@ def columns_of(
 
 
 def token_block(lines: Timeline, requests: LineRequests) -> tuple[ColumnBlock, bytes]:
-    """Returns the tokens of the request that begins at each line, as a number and as text."""
+    """Returns the tokens of the request that begins at each line, as a number, and as a short and a whole
+    text.
+    """
     by_line, sizes = requests.by_line, requests.tokens
     columns = Columns(len(lines))
     columns.numbers("tokens", "f64", [sizes.get(line, math.nan) for line in range(len(lines))])
-    texts = [""] * len(lines)
+    texts, shorts = [""] * len(lines), [""] * len(lines)
     for line, request in by_line.items():
-        texts[line] = tokens_text(request)
+        texts[line], shorts[line] = tokens_text(request), short_number(sizes[line])
     columns.words("text", texts)
+    columns.words("short", shorts)
     return columns.finish()
 
 

@@ -9,7 +9,7 @@ from itertools import repeat
 from operator import attrgetter
 from typing import TypeAlias
 
-from nbtools.traces.counts import VISIBLE_EVENTS
+from nbtools.traces.counts import is_visible
 from nbtools.traces.model import Call, Event, Session
 from nbtools.traces.trace_rows import TraceRows
 
@@ -110,7 +110,7 @@ class _TreeBuilder:
             else:
                 rows[call.session].append(call)
         for event in trace.events:
-            if event.kind in VISIBLE_EVENTS and event.text:
+            if is_visible(event):
                 rows[event.session].append(event)
         for session_rows in rows.values():
             session_rows.sort(key=_SEQ)

@@ -24,6 +24,9 @@ _MAX_SCORES = 6
 _MAX_METRICS = 6
 _MAX_TITLE = 120
 _MAX_AGENT = 80
+_LEAST_WAIT = 60.0
+"""Seconds of waiting for the person from which the head has the time without them, too."""
+_AT_WORK = "Without the time from the end of an answer to the person's next message"
 _INFERRED = "This format does not record failures: they are inferred from exit codes and the text of results."
 _PLACEHOLDER = "This version of the agent recorded placeholders instead of the number of output tokens."
 
@@ -74,11 +77,15 @@ def _origin(trace: Trace) -> Iterator[TraceFact]:
     if models:
         more = f" and {len(models) - _MAX_MODELS} more" if len(models) > _MAX_MODELS else ""
         yield TraceFact(text=one_line(", ".join(models[:_MAX_MODELS]) + more, 100))
+    roots = [session.id for session in trace.sessions if not session.parent]
     if trace.counts.duration:
         yield TraceFact(text=elapsed(trace.counts.duration), title=DEFINITIONS["duration"])
-    roots = sum(not session.parent for session in trace.sessions)
-    if roots > 1:
-        yield TraceFact(text=counted(roots, "session"))
+        waits = [turn.waiting or 0.0 for turn in trace.turns if [turn.session] == roots]
+        if _LEAST_WAIT < (waiting := sum(waits)) <= trace.counts.duration:
+            working = elapsed(trace.counts.duration - waiting)
+            yield TraceFact(text=f"{working} at work", title=f"{_AT_WORK}: {elapsed(waiting)}")
+    if len(roots) > 1:
+        yield TraceFact(text=counted(len(roots), "session"))
 
 
 _ENDS = {

@@ -168,8 +168,8 @@ COLUMNS: dict[type, dict[str, ColumnType]] = {
         session: text
         seq: number
         call part name: text
-        characters tokens_min tokens_max requests cached_requests turn: number
-        live: flag
+        characters tokens_min tokens_max tokens_estimate requests cached_requests turn: number
+        live proven: flag
     """),
 }
 """The columns of each row type and their types, without texts."""

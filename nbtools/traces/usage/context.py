@@ -1,7 +1,8 @@
 """Attributes the context of a session's requests to what added it.
 
 A log has texts, and the number of input tokens of whole requests. So characters are exact, and tokens are
-ranges: what was added between two requests is at most what the input has grown by.
+ranges: what was added between two requests is at most what the input has grown by. An estimate divides that
+by characters. Where the log has all requests as they were sent, the parts are theirs, and proven.
 """
 
 from __future__ import annotations
@@ -14,8 +15,11 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from nbtools import shell
-from nbtools.traces.model import Call, ContextPart, Event, EventKind, PartKind, RequestUsage
+from nbtools.traces.model import Call, ContextPart, Event, EventKind, PartKind, RequestUsage, SentPart
+from nbtools.traces.usage.estimates import ANSWERS, Addition, Growth, estimates
 from nbtools.traces.usage.requests import input_of
 
 _PARTS: dict[EventKind, PartKind] = {
@@ -26,7 +30,6 @@ _PARTS: dict[EventKind, PartKind] = {
     "compaction": "summary",
     "tool_result": "result",
 }
-_ANSWERS: set[PartKind] = {"text", "thinking", "arguments"}
 _SENT_ROLES = {"user", "system", "developer"}
 """Roles of the agent's own messages that the model reads; others are notes in the log."""
 _LOST = {"cache_break", "after_compaction"}
@@ -57,6 +60,8 @@ class _Part(NamedTuple):
 class _Session:
     parts: list[_Part] = field(default_factory=list)
     requests: list[RequestUsage] = field(default_factory=list)
+    calls: dict[str, Call] = field(default_factory=dict)
+    """The calls by the provider's id."""
     compactions: list[int] = field(default_factory=list)
     connected: bool = True
 
@@ -88,6 +93,7 @@ class ContextBuilder:
     def _call(self, call: Call) -> None:
         if call.level != "model":
             return
+        self._sessions[call.session].calls[call.native_id] = call
         add = self._sessions[call.session].parts.append
         add(_Part(call.seq, "arguments", call.name, call.id, None, call.turn, call.live))
         if call.answered:
@@ -106,7 +112,8 @@ class ContextBuilder:
     def take(self, session: str) -> Iterator[ContextPart]:
         """Yields the parts of a session in reading order, and forgets them."""
         if (found := self._sessions.pop(session, None)) is not None:
-            yield from _Attribution(session, found).parts()
+            attribution = _Attribution(session, found)
+            yield from attribution.proven_parts() if attribution.is_proven else attribution.parts()
 
 
 def _source_of(call: Call) -> tuple[PartKind, str]:
@@ -144,23 +151,115 @@ class _Attribution:
         self.cached_until = _ends(self.requests, lambda request: not _LOST.isdisjoint(request.flags))
         self.dead_until = _ends(self.requests, lambda request: request.live)
 
+    @property
+    def is_proven(self) -> bool:
+        """Whether the log has all requests as they were sent."""
+        return self.known and all(request.sent is not None for request in self.requests)
+
     def parts(self) -> Iterator[ContextPart]:
         parts = sorted(self.rows.parts)
         answers: dict[int, list[_Part]] = defaultdict(list)
         for part in parts:
-            if part.part in _ANSWERS:
+            if part.part in ANSWERS:
                 answers[self._answer(part)].append(part)
-        if self.known:
-            yield from self._unlogged(parts)
+        found, starts = [*self._unlogged(parts)], [0]
+        starts = starts[: len(found)]
         for part in parts:
             start = self._answer(part) + 1  # the first request that contained the part
-            if part.part in _ANSWERS:
+            if part.part in ANSWERS:
                 low, high = self._answer_tokens(part, answers)
             else:
                 low, high = self._added_tokens(part, start)
             requests, cached = self._carried(part, start) if self.known else (None, None)
             place = (self.session, part.seq, part.part, part.name, part.call, part.characters)
-            yield ContextPart(*place, low, high, requests, cached, part.turn, part.live)
+            found.append(ContextPart(*place, low, high, requests, cached, part.turn, part.live))
+            starts.append(start)
+        yield from self._with_estimates(found, starts) if self.known else found
+
+    def proven_parts(self) -> Iterator[ContextPart]:
+        """Yields the parts of the requests as they were sent, and those of the answers after the last one."""
+        requests = _SentRequests(self.requests)
+        found: list[ContextPart] = []
+        for part, start, end in requests.parts:
+            request = self.requests[start]
+            kind, name = part.part, part.name
+            call = self.rows.calls.get(part.call) if part.call else None
+            if call is not None:
+                kind, name = ("arguments", call.name) if kind == "arguments" else _source_of(call)
+            limit = None if part.characters is None else _BYTES_OF_CHARACTER * part.characters
+            grown = self._growth(start)
+            cached = min(self.cached_until[start + 1], end) if start + 1 < len(self.requests) else end
+            found.append(
+                ContextPart(
+                    self.session,
+                    part.seq if call is None else call.seq,
+                    kind,
+                    name,
+                    "" if call is None else call.id,
+                    part.characters,
+                    None if grown is None else 0,
+                    grown if grown is None or limit is None else min(grown, limit),
+                    end - start,
+                    max(cached - start - 1, 0),
+                    request.turn if call is None else call.turn,
+                    request.live,
+                    proven=True,
+                )
+            )
+        starts = [start for _, start, _ in requests.parts]
+        for row in sorted(self.rows.parts):
+            if row.part in ANSWERS and self._answer(row) == len(self.requests) - 1:
+                place = (self.session, row.seq, row.part, row.name, row.call, row.characters)
+                found.append(ContextPart(*place, None, None, 0, 0, row.turn, row.live, proven=True))
+                starts.append(len(self.requests))
+        yield from self._with_estimates(found, starts)
+
+    def _with_estimates(self, parts: Sequence[ContextPart], starts: Sequence[int]) -> Iterator[ContextPart]:
+        thinks = {start for part, start in zip(parts, starts, strict=True) if part.part == "thinking"}
+        growths = [
+            Growth(self._growth(number), *self._answered(number - 1, has_thinking=number in thinks))
+            for number in range(len(self.requests) + 1)
+        ]
+        additions = [
+            Addition(part.part, part.characters, start, part.tokens_max)
+            for part, start in zip(parts, starts, strict=True)
+        ]
+        for part, found in zip(parts, estimates(additions, growths), strict=True):
+            low, estimate = part.tokens_min, found
+            if low is not None and (found is not None or low == part.tokens_max):
+                estimate = max(found or 0, low)
+            yield part if estimate is None else replace(part, tokens_estimate=estimate)
+
+    def _growth(self, number: int) -> int | None:
+        """Returns by how many tokens the input of a request is larger than that of the one before it; None
+        where they are not comparable, and the whole of the first one.
+        """
+        if number >= len(self.requests):
+            return None
+        if number == 0:
+            return self.sizes[0]
+        before, now = self.sizes[number - 1], self.sizes[number]
+        first, second = self.requests[number - 1], self.requests[number]
+        comparable = (
+            first.model == second.model
+            and first.live == second.live
+            and "after_compaction" not in second.flags
+        )
+        return (
+            now - before if before is not None and now is not None and now >= before and comparable else None
+        )
+
+    def _answered(self, number: int, *, has_thinking: bool) -> tuple[int | None, int | None]:
+        """Returns the tokens of a request's answer without reasoning, and those of reasoning."""
+        if number < 0:
+            return 0, None
+        tokens, flags = self.requests[number].tokens, self.requests[number].flags
+        if tokens.output is None or "placeholder" in flags or "several" in flags:
+            return None, None
+        if has_thinking and not tokens.reasoning:
+            return None, None
+        reasoning = tokens.reasoning or 0
+        return max(tokens.output - reasoning, 0), reasoning
 
     def _answer(self, part: _Part) -> int:
         """Returns the number of the request that the part answers or follows; -1 before the first."""
@@ -202,28 +301,18 @@ class _Attribution:
             return None, None
         may_have_images = part.part in {"attachment", "file", "command", "result"}
         limit = _BYTES_OF_CHARACTER * (part.characters or 0)
-        if start == 0:
-            size = self.sizes[0]
-            if size is None:
-                return None, None
-            return 0, size if may_have_images else min(size, limit)
-        before, now = self.sizes[start - 1], self.sizes[start]
-        first, second = self.requests[start - 1], self.requests[start]
-        comparable = (
-            first.model == second.model
-            and first.live == second.live
-            and "after_compaction" not in second.flags
-        )
-        if before is None or now is None or now < before or not comparable:
+        growth = self._growth(start)
+        if growth is None:
             return None, None
-        return 0, now - before if may_have_images else min(now - before, limit)
+        return 0, growth if may_have_images else min(growth, limit)
 
     def _unlogged(self, parts: Sequence[_Part]) -> Iterator[ContextPart]:
         """Yields what the first request contained besides the parts before it."""
-        size, first = self.sizes[0], self.requests[0]
+        size = self.sizes[0] if self.known else None
         if not size:
             return
-        logged = [part for part in parts if part.seq < self.seqs[0] and part.part not in _ANSWERS]
+        first = self.requests[0]
+        logged = [part for part in parts if part.seq < self.seqs[0] and part.part not in ANSWERS]
         measured = all(part.characters is not None for part in logged)
         most = _BYTES_OF_CHARACTER * sum(part.characters or 0 for part in logged)
         cached = self.cached_until[1] - 1 if len(self.requests) > 1 else 0
@@ -238,3 +327,35 @@ def _ends(requests: Sequence[RequestUsage], is_end: Any) -> list[int]:
     for number in range(len(requests) - 1, -1, -1):
         ends[number] = number if is_end(requests[number]) else ends[number + 1]
     return ends[:-1]
+
+
+class _SentRequests:
+    """The parts of a session's requests: each with the number of the first request that contained it, and
+    the number after the last.
+    """
+
+    def __init__(self, requests: Sequence[RequestUsage]) -> None:
+        self.parts: list[tuple[SentPart, int, int]] = []
+        fixed, messages = list[int](), list[int]()
+        for number, request in enumerate(requests):
+            sent = request.sent
+            if sent is None:
+                continue
+            if sent.fixed is not None:
+                self._end(fixed, number)
+                fixed = self._begin(sent.fixed, number)
+            kept = max(sent.kept, 0)
+            self._end(messages[kept:], number)
+            del messages[kept:]
+            messages += self._begin(sent.added, number)
+        self._end(fixed + messages, len(requests))
+
+    def _begin(self, parts: Sequence[SentPart], number: int) -> list[int]:
+        first = len(self.parts)
+        self.parts += [(part, number, number) for part in parts]
+        return [*range(first, len(self.parts))]
+
+    def _end(self, places: Sequence[int], number: int) -> None:
+        for place in places:
+            part, start, _ = self.parts[place]
+            self.parts[place] = part, start, number

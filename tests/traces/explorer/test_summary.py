@@ -22,8 +22,8 @@ def test_a_session_in_one_line() -> None:
     summary = summary_of(traces.load(sample(CLAUDE)))
     assert summary.title == "upgrade-external-agents-e2e-tests"
     assert line_of(summary) == (
-        "Claude Code 2.1.80 · claude-opus-4-6 · 22 min 29 s · 335 records · 102 calls · 7 failed · "
-        "18 edits · 13 files changed · 4.0 M tokens in · 26 k out"
+        "Claude Code 2.1.80 · claude-opus-4-6 · 22 min 29 s · 20 min 29 s at work · 335 records · 102 calls · "
+        "7 failed · 18 edits · 13 files changed · 4.0 M tokens in · 26 k out"
     )
 
 

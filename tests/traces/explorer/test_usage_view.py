@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from pathlib import Path
 from threading import Event
 
@@ -161,3 +162,24 @@ def test_the_overview_over_time_of_a_long_log_is_made_with_the_first_step_that_i
     assert isinstance(ask(explorer, "open", line=0), TraceOpened)
     log_answers.USAGE_THREAD.submit(bool).result()  # comes after what was begun before
     assert explorer.methods.strip(TraceStripParams(explorer=explorer.id, mode="time")).done()
+
+
+def test_a_bar_of_time_has_the_share_of_its_calls_that_failed(tmp_path: Path) -> None:
+    explorer = open_trace(write_long_log(tmp_path / "long.jsonl", 5_000))
+    found = [bar for bar in strip(explorer, "time").bars if bar.failed]
+    assert found
+    assert {bar.tone for bar in found} == {"done"}
+    assert all(0 < bar.failed < 400 and bar.label.endswith(" failed") for bar in found)
+
+
+def test_sums_by_tool_have_all_calls_and_list_them() -> None:
+    explorer = opened("claude-code/skills--35ea950f-b370-4441-934d-e6a994c53fd3.jsonl")
+    usage = ask(explorer, "usage")
+    assert isinstance(usage, TraceUsage)
+    (table,) = [table for table in usage.tables if table.title == "By tool"]
+    calls = Counter(call.name for call in explorer.trace.calls if call.has_failed is not None)
+    assert {row.cells[0]: int(row.cells[1].replace(",", "")) for row in table.rows} == calls
+    assert all(len(with_chip(explorer, row.chip)) >= calls[row.cells[0]] for row in table.rows)
+    assert len(table.hints) == len(table.columns)
+    for row in (row for one in usage.tables for row in one.rows):
+        assert len(row.hints) <= len(row.cells)

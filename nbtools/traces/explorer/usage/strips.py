@@ -205,8 +205,8 @@ def _bars(lane: _Lane, number: int, axis: _Axis, lines: Timeline) -> Iterator[St
             firsts, start, stop = lane.firsts[begin:end], lane.starts[begin], max(lane.ends[begin:end])
             is_turn = lane.name == _TURNS
             tone: Tone = "agent" if is_turn else "done"
-            if not is_turn and "failed" in map(lines.tones.__getitem__, firsts):
-                tone = "failed"
+            failed = 0 if is_turn else [*map(lines.tones.__getitem__, firsts)].count("failed")
+            label = _label(lines.rows[firsts[0]], end - begin, elapsed(stop - start), is_turn=is_turn)
             yield StripBar(
                 first=min(firsts),
                 last=max(lane.lasts[begin:end]),
@@ -214,7 +214,8 @@ def _bars(lane: _Lane, number: int, axis: _Axis, lines: Timeline) -> Iterator[St
                 end=axis.at(stop),
                 lane=number,
                 tone=tone,
-                label=_label(lines.rows[firsts[0]], end - begin, elapsed(stop - start), is_turn=is_turn),
+                failed=max(1000 * failed // (end - begin), 1) if failed else 0,
+                label=label + (f", {failed:,} failed" if failed else ""),
             )
         begin = end
 

@@ -29,7 +29,8 @@ class StripBar(Wire):
 
     ``start`` and ``end`` are positions on the axis in ten-thousandths.  ``parts`` are the heights of its
     sections from the bottom, in thousandths: new input, cached input, output; empty for a bar of full height.
-    ``label`` describes it.
+    ``failed`` is the share of its calls that failed, in thousandths; at least 1 if one has.  ``label``
+    describes it.
     """
 
     first: int
@@ -39,6 +40,7 @@ class StripBar(Wire):
     lane: int = 0
     parts: tuple[int, ...] = ()
     tone: Tone = "quiet"
+    failed: int = 0
     mark: Literal["", "cache", "compaction", "waiting"] = ""
     label: str = ""
 
@@ -61,11 +63,13 @@ class TraceStrip(Wire):
 
 class UsageRow(Wire):
     """A row of a table: ``cells`` are the texts of its columns, ``share`` the length of its bar in percent.
+    ``hints`` say more about cells on hover; those at the end may be missing.
 
     A click lists the steps of the choice ``chip``, searches for ``text``, or goes to ``line``.
     """
 
     cells: tuple[str, ...]
+    hints: tuple[str, ...] = ()
     share: int = 0
     chip: str = ""
     text: str = ""
@@ -73,12 +77,17 @@ class UsageRow(Wire):
 
 
 class UsageTable(Wire):
-    """A table of the breakdown; ``note`` explains its numbers."""
+    """A table of the breakdown; ``note`` explains its numbers, ``hints`` its columns on hover. ``mark`` says
+    in a word how far they can be trusted, ``mark_hint`` on hover what that means.
+    """
 
     title: str
     columns: tuple[str, ...]
     rows: tuple[UsageRow, ...]
     note: str = ""
+    hints: tuple[str, ...] = ()
+    mark: str = ""
+    mark_hint: str = ""
 
 
 class TraceUsage(Wire):

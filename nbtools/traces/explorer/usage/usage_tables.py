@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from nbtools.cards.hidden_characters import one_line
 from nbtools.cards.phrases import elapsed
+from nbtools.core.message import counted
+from nbtools.traces.counts import DEFINITIONS
 from nbtools.traces.explorer.line_style import relative_path
 from nbtools.traces.explorer.redaction import redacted
 from nbtools.traces.explorer.summary import dollars, short_number
@@ -24,9 +27,11 @@ MAX_ROWS = 12
 """Largest number of rows of a table: those with the longest bars."""
 _NAMES: dict[PartKind, str] = {
     "unlogged": "system prompt and tools (not in the log)",
+    "prompt": "system prompt",
+    "tools": "definitions of tools",
     "system": "the agent's own messages",
     "person": "person",
-    "attachment": "attachments",
+    "attachment": "attachments and images",
     "summary": "summaries of compactions",
     "thinking": "thinking",
     "text": "the model's text",
@@ -44,10 +49,28 @@ _CHIPS: dict[PartKind, str] = {
 }
 """The explorer's chips that list a part's steps."""
 _LONG_PATH = 48
-_COLUMNS = ("", "characters", "tokens", "times requests")
-_NOTE = (
-    "Characters are exact. Tokens are bounds: a log counts only those of whole requests. The bar is"
-    " characters times requests."
+_COLUMNS = ("", "characters", "tokens", "sent in all")
+_ESTIMATE = (
+    "≈ is an estimate: what the input has grown by between two requests, divided among the texts that were"
+    " added by their characters. Logs count only the tokens of whole requests; hover over a number for the"
+    " bounds that they prove."
+)
+_VOLUME = (
+    "Characters × requests: each request sends the whole conversation again, so a text of 1,000 characters"
+    " that is in 50 requests was sent as 50,000. The bar shows it."
+)
+_HINTS = ("", "Exact: the length of the texts", _ESTIMATE, _VOLUME)
+_TOOL_COLUMNS = ("", "calls", "characters", "tokens", "sent in all", "time")
+_TOOL_HINTS = (
+    "",
+    DEFINITIONS["calls"],
+    "Of arguments and results, as far as the log has them as they were sent",
+    *_HINTS[2:],
+    "Sum of the durations of the calls, also of those that ran at the same time",
+)
+_PROVEN = (
+    "The log has every request as it was sent: system prompt, tools and messages, each with the hash that"
+    " the agent wrote beside it. So parts, characters and requests are those that were sent."
 )
 
 
@@ -55,15 +78,31 @@ def breakdown(trace: Trace, lines: Timeline, *, prices: bool) -> TraceUsage:
     """Returns the tables that have rows.  Raises ``TraceError`` where prices are wanted and not installed."""
     cost = trace.cost(prices=prices)
     context = trace.context
+    sums = {"columns": _COLUMNS, "hints": _HINTS}
     tables = (
         _requests(trace, cost),
-        UsageTable(title="Added to the context", columns=_COLUMNS, rows=tuple(_sources(context)), note=_NOTE),
-        UsageTable(title="By file", columns=_COLUMNS, rows=tuple(_files(trace, context))),
-        UsageTable(title="By program", columns=_COLUMNS, rows=tuple(_programs(context))),
+        UsageTable(
+            title="Added to the context", rows=tuple(_sources(context)), **sums, **_how_proven(context)
+        ),
+        UsageTable(
+            title="By tool", columns=_TOOL_COLUMNS, rows=tuple(_tools(trace, context)), hints=_TOOL_HINTS
+        ),
+        UsageTable(title="By file", rows=tuple(_files(trace, context)), **sums),
+        UsageTable(title="By program", rows=tuple(_programs(context)), **sums),
         UsageTable(title="Time", columns=("", "time"), rows=tuple(_time(trace.turns))),
         UsageTable(title="Slowest calls", columns=("", "time"), rows=tuple(_slowest(trace, lines))),
     )
     return TraceUsage(tables=tuple(table for table in tables if table.rows), priced=prices)
+
+
+def _how_proven(context: Iterable[ContextPart]) -> dict[str, Any]:
+    """Returns the mark of a table of the context: in how many sessions it is proven."""
+    proven: dict[str, bool] = {}
+    for part in context:
+        proven[part.session] = part.proven
+    count = sum(proven.values())
+    mark = "proven" if count == len(proven) else f"proven in {count:,} of {counted(len(proven), 'session')}"
+    return {"mark": mark, "mark_hint": _PROVEN} if count else {}
 
 
 def _requests(trace: Trace, cost: Cost) -> UsageTable:
@@ -119,22 +158,46 @@ class _Sum:
     characters: int | None = None
     low: int = 0
     high: int | None = None
+    estimate: int | None = None
+    estimated: int = 0
+    parts: int = 0
     volume: int = 0
 
     def add(self, part: ContextPart) -> None:
+        self.parts += 1
         if part.characters is not None:
             self.characters = (self.characters or 0) + part.characters
             self.volume += part.characters * (part.requests or 0)
         if part.tokens_max is not None:
             self.high = (self.high or 0) + part.tokens_max
             self.low += part.tokens_min or 0
+        if part.tokens_estimate is not None:
+            self.estimated += 1
+            self.estimate = (self.estimate or 0) + part.tokens_estimate
 
-    def cells(self, name: str) -> tuple[str, ...]:
-        tokens = "" if self.high is None else short_number(self.high)
-        if tokens and self.low != self.high:
-            tokens = f"{short_number(self.low)}–{tokens}"
+    @property
+    def tokens(self) -> tuple[str, str]:
+        """The tokens as text, with their bounds."""
+        if self.high is None and self.estimate is None:
+            return "", ""
+        if self.high is not None and self.low == self.high:
+            return short_number(self.high), "As the log counts them"
+        bounds = "" if self.high is None else f"{self.low:,}–{self.high:,} by the counts of whole requests"
+        if self.estimate is None:
+            return f"{short_number(self.low)}–{short_number(self.high or 0)}", f"Bounds: {bounds}"
+        part = f"for {self.estimated:,} of {self.parts:,} parts" if self.estimated < self.parts else ""
+        known = ", ".join(filter(None, (f"Estimate: {self.estimate:,}", part, bounds)))
+        return f"≈ {short_number(self.estimate)}", known
+
+    def row(self, name: str, *, before: tuple[str, ...] = (), after: tuple[str, ...] = ()) -> dict[str, Any]:
+        """Returns the cells of a row with their hints."""
+        tokens, known = self.tokens
         characters = "" if self.characters is None else short_number(self.characters)
-        return name, characters, tokens, short_number(self.volume) if self.volume else ""
+        exact = "" if self.characters is None else f"{self.characters:,}"
+        volume = short_number(self.volume) if self.volume else ""
+        cells = (name, *before, characters, tokens, volume, *after)
+        hints = ("", *("" for _ in before), exact, known, f"{self.volume:,}" if self.volume else "")
+        return {"cells": cells, "hints": hints}
 
     @property
     def length(self) -> int:
@@ -154,9 +217,31 @@ def _sources(context: Iterable[ContextPart]) -> Iterator[UsageRow]:
     most = max((total.length for _, total in found), default=0)
     for name, total in found:
         part: PartKind = name  # type: ignore[assignment]
-        yield UsageRow(
-            cells=total.cells(_NAMES[part]), share=_share(total.length, most), chip=_CHIPS.get(part, "")
-        )
+        yield UsageRow(**total.row(_NAMES[part]), share=_share(total.length, most), chip=_CHIPS.get(part, ""))
+
+
+def _tools(trace: Trace, context: Iterable[ContextPart]) -> Iterator[UsageRow]:
+    """Yields the sums over the calls of each tool: the tools with the longest bars, then those that took
+    most time.
+    """
+    names = {(call.session, call.id): call.name for call in trace.calls}
+    sums: dict[str, _Sum] = defaultdict(_Sum)
+    for part in context:
+        if part.call and (name := names.get((part.session, part.call))) is not None:
+            sums[name].add(part)
+    numbers: Counter[str] = Counter()
+    seconds: dict[str, float] = defaultdict(float)
+    for call in trace.calls:
+        if call.has_failed is not None:
+            numbers[call.name] += 1
+            seconds[call.name] += seconds_of(call) or 0.0
+    found = sorted({*sums, *numbers}, key=lambda name: (-sums[name].length, -seconds[name], name))
+    most = max((sums[name].length for name in found), default=0)
+    for name in found[:MAX_ROWS]:
+        time = elapsed(seconds[name]) if seconds[name] else ""
+        row = sums[name].row(one_line(redacted(name), 100), before=(f"{numbers[name]:,}",), after=(time,))
+        chip = f"tool:{name}" if name.isprintable() else ""
+        yield UsageRow(**row, share=_share(sums[name].length, most), chip=chip)
 
 
 def _files(trace: Trace, context: Iterable[ContextPart]) -> Iterator[UsageRow]:
@@ -176,11 +261,13 @@ def _named(found: Sequence[tuple[str, _Sum]], field: str) -> Iterator[UsageRow]:
     for name, total in found[:MAX_ROWS]:
         label, action = name, {"text": name.partition(",")[0]}
         if field == "chip":
-            action = {} if ", " in name else {"chip": f"path:{name}"}  # one call may have read several files
+            # One call may have read several files.
+            action = {"text": name.split(", ")[0]} if ", " in name else {"chip": f"path:{name}"}
             label = name if len(name) <= _LONG_PATH else "…/" + "/".join(name.rsplit("/", 2)[1:])
-        cells = total.cells(one_line(redacted(label), 100))
         action = action if name.isprintable() else {}
-        yield UsageRow(cells=cells, share=_share(total.length, most), **action)
+        yield UsageRow(
+            **total.row(one_line(redacted(label), 100)), share=_share(total.length, most), **action
+        )
 
 
 def _time(turns: Sequence[TurnTime]) -> Iterator[UsageRow]:

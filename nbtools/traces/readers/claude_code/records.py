@@ -148,6 +148,7 @@ class Line(Struct, rename="camel", gc=False):
     rendered: list[Rendered] | None = None
     origin: Sender | None = None
     content: Any = None
+    request_ref: str | None = None
     parent_tool_use_id: str | None = msgspec.field(default=None, name="parentToolUseID")
     cwd: str | None = None
     version: str | None = None

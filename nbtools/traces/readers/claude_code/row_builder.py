@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 from msgspec.structs import replace
 
-from nbtools.traces.json_access import names, text_of
+from nbtools.core.errors import TraceError
+from nbtools.traces.json_access import mapping, names, text_of
 from nbtools.traces.line_reading import LineReading
 from nbtools.traces.model import Call, Event, EventKind, Problem, Ref, Row
+from nbtools.traces.readers.claude_code.api_requests import KINDS as API_REQUESTS
+from nbtools.traces.readers.claude_code.api_requests import ApiRequests
 from nbtools.traces.readers.claude_code.branches import NO_OFFSETS, abandoned_in_branches, abandoned_records
 from nbtools.traces.readers.claude_code.calls import (
     SPILLED_PREFIX,
@@ -61,6 +65,7 @@ class RowBuilder:
         self.usage_by_message: dict[str, MessageUsage] = {}
         self.links = SubAgentLinks(agent_logs(source))
         self.calls = CallMatcher(self.links, log)
+        self.requests = ApiRequests()
         self.abandoned = NO_OFFSETS
         self.parents: set[str] = set()
         self.branches = False
@@ -73,6 +78,7 @@ class RowBuilder:
             "progress": self._progress,
             "system": self._system,
             "attachment": self._attachment,
+            **dict.fromkeys(API_REQUESTS, self._api_request),
         }
 
     def __iter__(self) -> Iterator[Row]:
@@ -215,6 +221,7 @@ class RowBuilder:
         if not here.version:
             here.describe(line)
         spent = here.add_usage(message, self.usage_by_message, self.at, self.ref)
+        first = self.log.seq + 1
         for place, block in enumerate(_blocks(message)):
             kind = block.type
             if kind == "tool_use":
@@ -228,6 +235,22 @@ class RowBuilder:
                 self._event("system", block.text or "", "assistant", kind, message.model)
         if spent is not None:
             spent.last_seq = self.log.seq
+            if line.request_ref:
+                self._add_answer(spent, line.request_ref, first)
+
+    def _add_answer(self, spent: MessageUsage, request: str, first_seq: int) -> None:
+        """Notes which request a message answers, and what that request sent."""
+        if spent.request != request:
+            spent.request, spent.sent = request, self.requests.sent(self.current.id, request)
+        if spent.sent is not None:
+            with suppress(TraceError):
+                message = mapping(mapping(self.source.record(self.ref)).get("message"))
+                self.requests.add_answer(request, message.get("content"), first_seq)
+
+    def _api_request(self) -> None:
+        with suppress(TraceError):
+            self.requests.add(mapping(self.source.record(self.ref)))
+        self._other()
 
     def _user(self) -> None:
         message = self.line.message
@@ -266,6 +289,8 @@ class RowBuilder:
             if not line.is_sidechain:
                 self.current.turn += 1
         self._event(kind, text, "user")
+        if kind != "system":
+            self.requests.add_text("summary" if kind == "compaction" else "person", text, self.log.seq)
 
     def _answer(self, block: Block, outcome: Outcome | None, level: Level) -> None:
         result = result_of(block, outcome, self.at, self.ref)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-from nbtools.traces.model import Call, Ref, RequestUsage, Tokens
+from nbtools.traces.model import Call, Ref, RequestUsage, SentRequest, Tokens
 from nbtools.traces.readers.claude_code.files import AgentLog
 from nbtools.traces.readers.claude_code.records import AGENTS, Block, Line, Message, Outcome, Usage
 from nbtools.traces.session_builder import LogBuilder, SessionBuilder
@@ -20,6 +20,7 @@ class MessageUsage(Struct, gc=False):
     """Token usage of an API message.  Its records repeat the usage, so ``numbers`` are the maxima.
 
     Its steps are those from ``first_seq`` to ``last_seq``, if it has any; ``ref`` is its first record.
+    ``request`` is the id of the request that it answers, ``sent`` that request where the log has all of it.
     """
 
     last: Usage
@@ -31,6 +32,8 @@ class MessageUsage(Struct, gc=False):
     live: bool
     at: float | None
     ref: Ref
+    request: str = ""
+    sent: SentRequest | None = None
     most: tuple[int, int, int, int] | None = None
     finished: bool = False
 
@@ -157,6 +160,7 @@ class ClaudeSession(SessionBuilder):
             None,
             () if spent.finished else ("placeholder",),
             spent.ref,
+            spent.sent,
         )
 
 
