@@ -284,7 +284,11 @@ async def test_a_double_click_opens_an_evaluation_and_loads_no_content(browse, p
     loaded = [url for url in requests if "/api/contents/" in url and f"{log.name}?" in url]
     assert loaded
     assert [url for url in loaded if "content=0" not in url] == []
+    before = log.read_bytes()
+    await browse.evaluate("window.jupyterapp.commands.execute('docmanager:save').then(() => null)")
     assert await browse.locator(".jp-Dialog").all_inner_texts() == []
+    assert log.read_bytes() == before
+    assert [*project.glob(".ipynb_checkpoints/*")] == []
     await browse.locator(".jp-DirListing-item").filter(has_text=log.name).first.dblclick()
     await choose(browse, log.name, OPEN)
     await expect(browse.locator(".nbtools-log")).to_have_count(1)

@@ -43,7 +43,11 @@ LEFT_OUT: dict[str, dict[str, str]] = {
         r"\*\.message": "describes an action in words",
         r"metadata\.suffix": "describes the exit code in words",
     },
-    "inspect": {r"plan\.steps\..*": "the settings of the solvers; the messages made from them are rows"},
+    "inspect": {
+        r"plan\.steps\..*": "the settings of the solvers; the messages made from them are rows",
+        r"scores?\..*": "answers and explanations of scores are in the samples",
+        r"reductions\..*": "repeats the scores",
+    },
     "qwen-code": {r"resultDisplay\.fileDiff": "the changed file is in the call's changes"},
     "gemini-cli": {r"resultDisplay\.fileDiff": "the changed file is in the call's changes"},
 }

@@ -88,6 +88,9 @@ export class LogTabs {
   document(context: DocumentRegistry.Context): IDocumentWidget {
     const tab = this.tab([context.path], '');
     this.tracker.has(tab) || void this.tracker.add(tab);
+    // *Save* would write the model, which has no content, and a checkpoint would be a copy of the whole file.
+    const nothing = { value: async () => false };
+    Object.defineProperties(context, { save: nothing, saveAs: nothing, createCheckpoint: nothing });
     return Object.assign(tab, { context, setFragment: () => undefined });
   }
 

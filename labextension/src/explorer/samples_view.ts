@@ -127,7 +127,7 @@ export class SamplesView {
       {
         key: 'id',
         label: trans.__('Sample'),
-        width: 'minmax(56px, 0.6fr)',
+        width: 'minmax(76px, 0.7fr)',
         isText: true,
         from: 0,
         text: row => row.id || '?',

@@ -5,7 +5,7 @@ and resolves references to texts that are stored elsewhere in the log.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,6 +64,7 @@ class _Event(msgspec.Struct):
     explanation: Any = None
     score: Any = None
     input: msgspec.Raw = NULL
+    input_refs: Any = None
     model: Any = None
     cache: Any = None
     output: Any = None
@@ -85,6 +86,7 @@ class SampleRecord(msgspec.Struct):
     events: msgspec.Raw = NULL
     transcript: msgspec.Raw = NULL
     messages: msgspec.Raw = NULL
+    events_data: msgspec.Raw = NULL
     attachments: msgspec.Raw = NULL
     model_usage: Any = None
     error: Any = None
@@ -114,6 +116,8 @@ _SCORER_SPANS = ("scorer", "scorers")
 """Types of the spans of one scorer, and of all."""
 _REFERENCE = re.compile(r"attachment://([0-9a-zA-Z]{1,64})")
 _MAX_NESTING = 100
+_MAX_SENT = 20
+"""Messages of a scorer's request that are looked at, from its end: the others were sent before."""
 
 
 class Attachments:
@@ -192,6 +196,8 @@ class Sample:
         self.records = 0
         self.said: set[str] = set()
         """The texts of the input, and of the messages that were added."""
+        self.pool: Callable[[], Sequence[tuple[Ref, Any] | Problem]] = list
+        """Returns the messages that events name by their numbers, in logs since 2026."""
         self.inserted: list[tuple[Ref, Any, bool]] = []
         """Messages to the model that have no event, with whether they were there before its first answer."""
 
@@ -305,9 +311,12 @@ class Sample:
 
     def _model(self, event: _Event, ref: Ref, at: float | None) -> None:
         self._add_inserted(at_first=True)
-        model, parent, first = string(event.model), string(event.span_id), self.session.log.seq + 1
-        self.session.see(None, model)
+        model, parent = string(event.model), string(event.span_id)
         by_scorer = self.scoring.has(parent)
+        if by_scorer:
+            self._add_prompt(event, ref, at)
+        first = self.session.log.seq + 1
+        self.session.see(None, model)
         for choice in mappings(mapping(event.output).get("choices")):
             key = id_text(mapping(choice.get("message")).get("id"))
             for part in parts_of_message(self.attachments.resolve(choice.get("message")), "assistant"):
@@ -323,6 +332,24 @@ class Sample:
             usage.add(used)
             flags = ("scorer",) if by_scorer else ()
             self.session.request(usage.tokens(), ref, first, model=model, at=at, flags=flags)
+
+    def _add_prompt(self, event: _Event, ref: Ref, at: float | None) -> None:
+        """Adds what a scorer sent to its model; a text that is a step already is not repeated."""
+        sent: list[tuple[Ref, Any] | Problem] = [(ref, raw) for raw in raw_items(event.input)[-_MAX_SENT:]]
+        for numbers in items(event.input_refs)[-_MAX_SENT:]:
+            start, end = (integer_of(number) for number in (*items(numbers), None, None)[:2])
+            if start is not None and end is not None and 0 <= start < end:
+                sent += self.pool()[max(start, end - _MAX_SENT) : end]
+        for one in sent[-_MAX_SENT:]:
+            if isinstance(one, Problem):
+                continue
+            place, message = one[0], mapping(self.attachments.resolve(_decoded_value(one[1])))
+            for part in parts_of_message(message):
+                is_new = isinstance(part, TextPart) and part.text not in self.said
+                if is_new and isinstance(part, TextPart) and message.get("role") in ("system", "user"):
+                    self.said.add(part.text)
+                    key, span = id_text(message.get("id")), string(event.span_id)
+                    self.session.event("scorer", part.text, place, at, part.role, "", "input", key, span)
 
     def _input(self, event: _Event, ref: Ref, at: float | None) -> None:
         input_ = self.attachments.resolve(mapping(event.sample).get("input"))

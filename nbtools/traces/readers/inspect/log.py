@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -76,6 +77,10 @@ class _Log(msgspec.Struct):
 
 class _Transcript(msgspec.Struct):
     events: msgspec.Raw = NULL
+
+
+class _EventsData(msgspec.Struct):
+    messages: msgspec.Raw = NULL
 
 
 class _Attached(msgspec.Struct):
@@ -222,6 +227,13 @@ def _sample(text: bytes, ref: Ref, run: Run, log: LogBuilder) -> Iterator[Row]:
         return
     session = log.session(f"{id_text(record.id)}_epoch_{integer_of(record.epoch) or 1}")
     sample = Sample(session, record, run)
+
+    @cache
+    def pool() -> Sequence[tuple[Ref, Any] | Problem]:
+        found = open_document(bytes(record.events_data), _EventsData).value
+        return [*decode_items(document, raw_items(found.messages), ref)] if found else []
+
+    sample.pool = pool
     steps = raw_items(record.events) or raw_items(_transcript(record.transcript))
     if steps:
         sample.note_messages(decode_items(document, raw_items(record.messages), ref))

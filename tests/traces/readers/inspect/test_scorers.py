@@ -14,11 +14,13 @@ from nbtools import traces
 from nbtools.traces.corpus import Corpus
 from nbtools.traces.explorer.explorer import Explorer
 from nbtools.traces.explorer.export.terminal import facts_json
+from nbtools.traces.row_texts import text_of_event
 from tests.traces.explorer.asking import ask, with_chip
 from tests.traces.readers.inspect.test_log import HEADER, Record, archive, document, event, sample, span, tool
 from tests.traces.recorded import SAMPLES
 
 POPULARITY = SAMPLES / "inspect/2025-02-11T15-18-04-05-00_popularity_mj7khqpMM4GBCfVQozKgzB.eval"
+GRADED = SAMPLES / "inspect/made--graded.json"
 RESULTS: Record = {
     "total_samples": 1,
     "scores": [
@@ -125,6 +127,18 @@ def test_the_last_answer_of_the_agent_is_not_the_scorers(tmp_path: Path) -> None
     assert [one.state for one in outcomes.cells[0]] == ["passed", "failed"]
 
 
+def test_a_scorers_prompt_is_a_step_once(load: Any) -> None:
+    sent = [{"role": "system", "content": "Grade."}, {"role": "user", "content": "Is 4 right?"}]
+    asked = [{**model(2, "GRADE: C", "s"), "input": sent}, {**model(3, "GRADE: I", "s"), "input": sent}]
+    trace = load(sample(span("s", 1, "scorer"), *asked))
+    assert [one.text for one in trace.events if one.kind == "scorer"] == [
+        "Grade.",
+        "Is 4 right?",
+        "GRADE: C",
+        "GRADE: I",
+    ]
+
+
 def test_messages_after_the_end_of_the_solvers_are_those_of_scorers(load: Any) -> None:
     trace = load(
         sample(
@@ -149,12 +163,16 @@ def test_messages_after_the_end_of_the_solvers_are_those_of_scorers(load: Any) -
             type=st.sampled_from(["scorer", "solvers", "scorers", None, {}, ["scorer"]]),
             action=st.sampled_from(["begin", "end", None, {}]),
             span_id=st.sampled_from(["a", "b", None]),
+            input=st.sampled_from([None, 7, "x", [None, 1, {"role": "user", "content": "?"}]]),
+            input_refs=st.sampled_from([None, {}, [7], [[0, 10**30]], [[0, 10**9], [-1, 2], [None, "x"]]]),
         ),
         max_size=8,
     )
 )
 def test_hostile_spans(events: list[Record], tmp_path_factory: pytest.TempPathFactory) -> None:
-    path = document(tmp_path_factory.mktemp("inspect") / "log", sample(tool("x", 1, "bash"), *events))
+    pool = {"messages": [{"role": "user", "content": "Grade this."}, 7]}
+    record = sample(tool("x", 1, "bash"), *events, events_data=pool)
+    path = document(tmp_path_factory.mktemp("inspect") / "log", record)
     assert len(traces.load(path).samples) == 1
 
 
@@ -187,6 +205,33 @@ def test_metrics(tmp_path: Path, write: Any, monkeypatch: pytest.MonkeyPatch) ->
             ("graded", "accuracy", 0.83),
             ("graded", "stderr", 0.038),
         ]
+
+
+def test_a_log_that_inspect_wrote_has_a_grader() -> None:
+    trace = traces.load(GRADED)
+    assert [one.kind for one in trace.events if one.kind != "system"] == [
+        "user",
+        "assistant_text",
+        "scorer",
+        "scorer",
+    ] * 3
+    prompt, grade = [one for one in trace.events if one.kind == "scorer"][:2]
+    assert (prompt.role, prompt.text.startswith("\nYou are comparing a submitted answer")) == ("user", True)
+    assert "[Submission]: I believe that it is Sydney." in text_of_event(prompt, trace.readings[0])
+    assert (grade.role, grade.model) == ("scorer", "mockllm/grader")
+    assert sum(sample.scorer_tokens or 0 for sample in trace.samples) == 665
+    assert next((one.id, one.target, one.answer) for one in trace.samples) == (
+        "Australia",
+        "Canberra",
+        "I believe that it is Sydney.",
+    )
+    assert "model_graded_fact accuracy 0.667 ± 0.33" in [fact.text for fact in Explorer(trace).summary.facts]
+
+
+def test_a_saved_notebook_names_scorers_and_metrics() -> None:
+    shown = Explorer(traces.load(GRADED)).bundle()
+    assert "accuracy 0.667 ± 0.33" in shown["text/html"]
+    assert "scorer Sydney is not Canberra." in " ".join(shown["text/plain"].split())
 
 
 def test_metrics_of_a_published_log() -> None:
