@@ -104,6 +104,8 @@ def test_alone_it_lists_the_sessions_of_this_machine(lab: Any, home: Path) -> No
     assert lab.run("s = %trace gemini --since 2000-01-01\nn = %trace --all --agent codex").error == ""
     assert lab.value("s.filter.agent, len(s.sessions), len(n.sessions)") == ("gemini-cli", 2, 2)
     assert "Every log in the agents' folders is listed" in lab.run("%trace --left-out").text
+    for stray in ("--search x", "codex"):
+        assert "it takes no" in card(lab.run(f"%trace --left-out {stray}"))["blocks"][0]["text"]
     assert "Did you mean agent-plugins" in card(lab.run("%trace agent-plugin5"))["blocks"][0]["text"]
     assert "--step takes a log" in card(lab.run("%trace codex --step 2"))["blocks"][0]["text"]
     assert "--search is for the list" in card(lab.run("%trace latest --search x"))["blocks"][0]["text"]
@@ -117,6 +119,9 @@ def test_alone_it_lists_the_sessions_of_this_machine(lab: Any, home: Path) -> No
         "rollout-a.jsonl",
         "session-2025-12-24.json",
     ]
+    numbered = lab.run("n = %trace codex 1\nprint(c.trace.sessions[0].id == n.trace.sessions[0].id)")
+    assert (numbered.error, numbered.text.strip()) == ("", "True")
+    assert "no number 99 in the list" in card(lab.run("%trace 99"))["blocks"][0]["text"]
     assert "No session of hal" in card(lab.run("%trace latest hal"))["blocks"][0]["text"]
     shown = lab.value("get_ipython().find_line_magic('trace').__doc__")
     assert all(
