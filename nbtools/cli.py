@@ -104,7 +104,7 @@ def _add_trace(parser: argparse.ArgumentParser) -> None:
         "--redact",
         metavar="FILE",
         default="",
-        help="with --html and --export: regular expressions of further secrets, one a line",
+        help="with --html, --export and --share: regular expressions of further secrets, one a line",
     )
     parser.add_argument(
         "--check",

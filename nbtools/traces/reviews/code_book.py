@@ -15,15 +15,15 @@ from nbtools.storage.state_folder import config_folder, project_folder
 
 FILE_NAME = "code_book.toml"
 _MAX_BYTES = 100_000
-_PATTERN = r"^[^\x00-\x1f\x7f]{1,100}$"
-"""Names have no line breaks and no other control characters."""
+_PATTERN = r"^[^\x00-\x1f\x7f]{1,100}$(?!\n)"
+"""Names have no line breaks and no other control characters; ``$`` alone is also before a last line break."""
 
 
 class Code(Struct, frozen=True, omit_defaults=True):
     """A label. ``key`` is 1 to 9, or empty for one that is chosen from a menu."""
 
     name: Annotated[str, Meta(pattern=_PATTERN)]
-    key: Annotated[str, Meta(pattern=r"^[1-9]?$")] = ""
+    key: Annotated[str, Meta(pattern=r"^[1-9]?$(?!\n)")] = ""
     description: Annotated[str, Meta(max_length=1_000)] = ""
 
 

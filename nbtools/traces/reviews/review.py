@@ -30,7 +30,7 @@ from nbtools.traces.reviews.signals import signals_of
 from nbtools.traces.reviews.statistics import Agreement, Rate, agreement_of, rate_of
 from nbtools.traces.reviews.store import LabelFile
 from nbtools.traces.rows import Rows
-from nbtools.traces.session_index.index import number_of
+from nbtools.traces.session_index.index import number_of, session_id
 
 if TYPE_CHECKING:
     from nbtools.traces.trace_rows import TraceRows
@@ -97,7 +97,7 @@ class Review:
         settings = review_settings()
         if settings.rubric is None:
             return None
-        ids = {f"{number_of(str(log.source.path)):014x}" for log in self._trace.readings}
+        ids = {session_id(number_of(str(log.source.path.absolute()))) for log in self._trace.readings}
         return settings.rubric if ids <= {*settings.queue} else None
 
     # --- writing

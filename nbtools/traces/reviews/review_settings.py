@@ -60,7 +60,7 @@ def review_settings() -> ReviewSettings:
 
 def change_review_settings(**changes: Any) -> ReviewSettings:
     """Changes some of the settings, and returns all. Processes that do so at once do not undo each other.
-    Raises ``TraceError`` where they cannot be written.
+    Raises ``TraceError`` where they cannot be written, or could not be read again.
     """
     folder = state_path() / "review"
     path, new = folder / FILE_NAME, folder / f"{FILE_NAME}.{os.getpid()}.new"
@@ -68,11 +68,27 @@ def change_review_settings(**changes: Any) -> ReviewSettings:
         private_folder(folder)
         with folder_lock(folder):
             settings = msgspec.structs.replace(review_settings(), **changes)
+            content = msgspec.json.encode(settings)
+            _check(content)
             descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
             with os.fdopen(descriptor, "wb") as file:
-                file.write(msgspec.json.encode(settings))
+                file.write(content)
             new.replace(path)
     except OSError as error:
         problem = f"{path} cannot be written: {error.strerror or error}. Nothing was changed."
         raise TraceError(problem) from error
     return settings
+
+
+def _check(content: bytes) -> None:
+    """Raises ``TraceError`` for settings that are not valid: all of them would be lost."""
+    try:
+        _DECODER.decode(content)
+    except msgspec.DecodeError as error:
+        raise TraceError(
+            f"These settings of a review are not valid: {error}. Nothing was changed."
+        ) from error
+    if len(content) > _MAX_BYTES:
+        raise TraceError(
+            f"These settings of a review have more than {_MAX_BYTES:,} bytes. Nothing was changed."
+        )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -18,8 +19,8 @@ from nbtools.traces.reader import LogFile
 from nbtools.traces.session_index.left_out import LeftOut
 from nbtools.traces.session_index.places import OTHER
 
-MAX_FILES = 5_000
-"""Files of one learner that are looked at."""
+MAX_ENTRIES = 5_000
+"""Files, folders and links of one learner that are looked at."""
 _MAX_DEPTH = 16
 _NOT_SEARCHED = frozenset(
     (".git", ".ipynb_checkpoints", ".mypy_cache", ".pytest_cache", ".venv", "__pycache__", "node_modules")
@@ -79,16 +80,16 @@ class _Walk:
         self._links: list[Path] = []
         self._left_out: list[LeftOut] = []
         self._size = 0
+        self._entries = 0
 
     def found(self) -> LearnerFolder:
         for entry in self._walk(self._folder, 0):
-            if len(self._notebooks) + len(self._files) >= MAX_FILES:
-                reason = f"It has more than {MAX_FILES:,} files, and the others were not looked at."
-                self._left_out.append(left_out(self._folder, reason))
-                break
             path = Path(entry.path)
             self._size += entry.stat(follow_symlinks=False).st_size
             (self._notebooks if path.suffix.lower() == ".ipynb" else self._files).append(path)
+        if self._entries > MAX_ENTRIES:
+            reason = f"It has more than {MAX_ENTRIES:,} entries, and the others were not looked at."
+            self._left_out.append(left_out(self._folder, reason))
         return LearnerFolder(
             self._folder.name,
             self._folder,
@@ -107,7 +108,13 @@ class _Walk:
             self._left_out.append(left_out(folder, f"It cannot be read: {error.strerror or error}."))
             return
         for entry in entries:
-            reason = self._reason(entry, depth)
+            self._entries += 1
+            if self._entries > MAX_ENTRIES:
+                return
+            try:
+                reason = self._reason(entry, depth)
+            except OSError as error:  # it is gone, or its folder may be listed and not entered
+                reason = f"It cannot be read: {error.strerror or error}."
             if reason:
                 self._left_out.append(left_out(Path(entry.path), reason))
             elif entry.is_dir(follow_symlinks=False):
@@ -133,17 +140,30 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
         return sorted(found, key=lambda entry: entry.name)
 
 
-def refuse_link_beside(path: Path, start: bytes, links: Iterable[Path]) -> None:
-    """Raises ``TraceError`` where readers would follow a link from the log at ``path``: a link with the
-    ending of a log in its folder or the one above, or one with the name of the log or of its session, as
-    folders of sub-agents have. ``start`` is the beginning of the log.
-    """
-    for link in links:
-        is_log = link.suffix.lower() in _LOG_ENDINGS and link.parent in {path.parent, path.parent.parent}
-        is_id = len(link.name) >= _ID_LENGTH and f'"{link.name}"'.encode() in start
-        is_named = is_id or link.name in {path.stem, "subagents"}
-        if is_log or (is_named and link.parent.is_relative_to(path.parent)):
-            raise TraceError(f"Beside it is a link that its reader would follow: {link.name}.")
+class Links:
+    """The links in a learner's folder, of which none is followed."""
+
+    def __init__(self, links: Iterable[Path]) -> None:
+        # There may be thousands of links and of files: what belongs together is looked up.
+        self._logs: dict[Path, str] = {}
+        self._folders: dict[str, set[Path]] = defaultdict(set)
+        for link in links:
+            if link.suffix.lower() in _LOG_ENDINGS:
+                self._logs[link.parent] = link.name
+            self._folders[link.name].update(link.parents)
+
+    def refuse_beside(self, path: Path, start: bytes) -> None:
+        """Raises ``TraceError`` where readers would follow a link from the log at ``path``: a link with the
+        ending of a log in its folder or the one above, or one with the name of the log or of its session, as
+        folders of sub-agents have, or of a database's log. ``start`` is the beginning of the log.
+        """
+        name = self._logs.get(path.parent) or self._logs.get(path.parent.parent) or ""
+        if not name and self._folders:
+            quoted = (part.decode("utf-8", "surrogateescape") for part in start.split(b'"'))
+            names = {path.stem, "subagents", f"{path.name}-wal", *(p for p in quoted if len(p) >= _ID_LENGTH)}
+            name = next((one for one in names if path.parent in self._folders.get(one, ())), "")
+        if name:
+            raise TraceError(f"Beside it is a link that its reader would follow: {name}.")
 
 
 def refuse_outside(log: LogFile, folder: Path) -> None:

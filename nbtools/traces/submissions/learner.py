@@ -5,6 +5,7 @@ There is no score and no ranking: each number is a count by a definition.
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
@@ -30,8 +31,8 @@ from nbtools.traces.reviews.review_set import read_session
 from nbtools.traces.reviews.signals import signals_of
 from nbtools.traces.session_index.left_out import LeftOut
 from nbtools.traces.session_index.listing import LoggedSession
-from nbtools.traces.stored_sessions import STORING_AGENT, stored_sessions
-from nbtools.traces.submissions.folder import LearnerFolder, left_out, refuse_link_beside, refuse_outside
+from nbtools.traces.stored_sessions import STORING_AGENT, stored_path, stored_sessions
+from nbtools.traces.submissions.folder import LearnerFolder, Links, left_out, refuse_outside
 from nbtools.traces.submissions.notebooks import NotebookFacts, notebook_facts
 from nbtools.traces.trace_rows import TraceRows
 
@@ -117,6 +118,7 @@ def read_learner(folder: LearnerFolder) -> Learner:
 class _Reading:
     def __init__(self, folder: LearnerFolder) -> None:
         self._folder = folder
+        self._links = Links(folder.links)
         self._left_out = list(folder.left_out)
         self._readings: list[LogFile] = []
         self._batches: list[RowBatch] = []
@@ -171,8 +173,11 @@ class _Reading:
     def _paths(self, path: Path) -> list[Path]:
         """Returns the logs of a file: itself, or the sessions in a database."""
         try:
-            if database_agent(Head(path, beginning_of(path))).startswith(STORING_AGENT):
+            start = beginning_of(path)
+            self._links.refuse_beside(path, start)
+            if database_agent(Head(path, start)).startswith(STORING_AGENT):
                 return [path / one.id for one in stored_sessions(path)]
+            _refuse_size(path.stat().st_size)  # readers look for other files in a whole document
         except (TraceError, OSError) as error:
             self._leave_out(path, str(error))
             return []
@@ -180,24 +185,17 @@ class _Reading:
 
     def _opened(self, path: Path) -> LogFile | None:
         """Returns the log at a path; None for a file that is none. Raises ``TraceError`` and ``OSError``."""
-        start = b"" if path.parent in self._folder.files else beginning_of(path)
-        refuse_link_beside(path, start, self._folder.links)
         try:
             log = open_log(path)
         except TraceError as error:
-            self._why_none[path] = _reason(Head(path, start), error)
+            self._why_none[path] = _reason(path, error)
             return None
         self._check(log)
         return log
 
     def _check(self, log: LogFile) -> None:
         refuse_outside(log, self._folder.path)
-        total = sum(file.stat().st_size for file in log.source.files)
-        if total > MAX_LOG:
-            raise TraceError(
-                f"It has {size(total)}, and logs of more than {size(MAX_LOG)} are not read here. Open it by"
-                " itself."
-            )
+        _refuse_size(sum(file.stat().st_size for file in log.source.files))
 
     def _read(self, path: Path) -> SubmittedLog:
         """Reads a log once, for the list's figures and for the learner's."""
@@ -225,7 +223,11 @@ class _Reading:
         return SubmittedLog(
             session,
             starts,
-            frozenset((one.format, one.id) for one in batch.sessions if not one.parent),
+            frozenset(
+                (one.format, one.id)
+                for one in batch.sessions
+                if not one.parent and _is_recorded(one.id, path)
+            ),
             frozenset(value for start in decode_starts(starts) for value in start.hashes[-1:]),
             frozenset(digest([repr(key)]) for key in record_keys(batch)),
         )
@@ -250,8 +252,27 @@ class _Reading:
         self._left_out.append(left_out(path, reason.removeprefix(f"{path}: ").removeprefix(f"{path} ")))
 
 
-def _reason(head: Head, error: TraceError) -> str:
+def _refuse_size(total: int) -> None:
+    """Raises ``TraceError`` for too many bytes."""
+    if total > MAX_LOG:
+        raise TraceError(
+            f"It has {size(total)}, and more than {size(MAX_LOG)} are not read here. Open it by itself."
+        )
+
+
+def _is_recorded(session: str, path: Path) -> bool:
+    """Returns whether a session's id is in its log. The names of files, which stand for ids where a log has
+    none, such as ``chat``, are the same for many learners.
+    """
+    if session not in {path.stem, path.name, *path.parts}:
+        return True
+    field = rb'id"\s*:\s*"' + re.escape(session.encode("utf-8", "replace")) + b'"'
+    return re.search(field, beginning_of(stored_path(path)), re.IGNORECASE) is not None
+
+
+def _reason(path: Path, error: TraceError) -> str:
     """Returns why a file cannot be opened as a log."""
+    head = Head(path, beginning_of(stored_path(path)))
     agent = database_agent(head) or unsupported_agent(head)
     if agent:
         return f"It looks like a log of {agent}, which is not read."

@@ -8,10 +8,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TypeAlias
 
+import msgspec
 from msgspec import Struct
 
+from nbtools.core.decoders import converted
 from nbtools.core.errors import TraceError
-from nbtools.traces.reviews.code_book import Code, CodeBook, load_code_book
+from nbtools.traces.reviews.code_book import CodeBook, load_code_book
 from nbtools.traces.reviews.records import Record, in_force
 from nbtools.traces.reviews.review_set import ReviewSet
 from nbtools.traces.reviews.session_verdicts import records_of
@@ -30,11 +32,14 @@ def code_book_of(rubric: Rubric | None) -> CodeBook:
     if rubric is None or isinstance(rubric, str | Path):
         return load_code_book(rubric)
     about = rubric if isinstance(rubric, Mapping) else dict.fromkeys(rubric, "")
-    codes = enumerate(about.items(), 1)
-    return CodeBook(
-        "rubric",
-        tuple(Code(name, str(number) if number <= _KEYS else "", text) for number, (name, text) in codes),
-    )
+    codes = [
+        {"name": name, "key": str(number) if number <= _KEYS else "", "description": text}
+        for number, (name, text) in enumerate(about.items(), 1)
+    ]
+    try:
+        return converted({"name": "rubric", "codes": codes}, CodeBook)
+    except msgspec.ValidationError as error:
+        raise TraceError(f"The rubric is not a code book: {error}.") from error
 
 
 class Marks(Struct, frozen=True):

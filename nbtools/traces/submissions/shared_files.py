@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 from nbtools.cards.hidden_characters import one_line, seen
 from nbtools.core.errors import TraceError
@@ -153,9 +154,10 @@ def _pattern(name: str, words: Collection[str]) -> re.Pattern[str]:
     """Returns the expression of a learner's name: with any separators between its parts, in any case.
     Raises ``TraceError`` for one that is a word of which the file's data consists.
     """
-    parts = [re.escape(part) for part in re.split(r"[\W_]+", name) if part] or [re.escape(name)]
-    text = r"[\W_]*".join(parts)
-    if sum(map(str.isalnum, name)) < _LONG_NAME:
+    # A folder of macOS may have the letters and accents of a name apart, which logs have in one character.
+    forms = dict.fromkeys(_spaced(normalize(form, name)) for form in ("NFC", "NFD"))
+    text = f"(?:{'|'.join(forms)})"
+    if sum(map(str.isalnum, normalize("NFC", name))) < _LONG_NAME:
         text = rf"(?<![^\W_]){text}(?![^\W_])"
     pattern = re.compile(text, re.IGNORECASE)
     word = next(filter(pattern.search, words), None)
@@ -165,6 +167,11 @@ def _pattern(name: str, words: Collection[str]) -> re.Pattern[str]:
             f" contains the word {word!r}. Rename the folder."
         )
     return pattern
+
+
+def _spaced(name: str) -> str:
+    parts = [re.escape(part) for part in re.split(r"[\W_]+", name) if part] or [re.escape(name)]
+    return r"[\W_]*".join(parts)
 
 
 @cache

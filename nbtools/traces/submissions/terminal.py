@@ -12,7 +12,10 @@ from nbtools.traces.export.removal import patterns_in
 from nbtools.traces.submissions.learner_set import learners
 from nbtools.traces.submissions.table import learners_text
 
-_OTHERS = ("search", "totals", "notebook", "follow", "html", "export", "check", "agent", "since", "limit")
+_OTHERS = (
+    *("search", "totals", "notebook", "follow", "html", "export", "check", "baseline"),
+    *("agent", "since", "limit", "all", "paths", "left_out"),
+)
 """Options of logs and lists."""
 
 
@@ -22,7 +25,9 @@ def learners_output(options: Namespace) -> str:
     """
     stray = next((name for name in _OTHERS if getattr(options, name)), None)
     if stray is not None:
-        raise TraceError(f"--learners takes no --{stray}.")
+        raise TraceError(f"--learners takes no --{stray.replace('_', '-')}.")
+    if options.redact and not options.share:
+        raise TraceError("With --learners, --redact is for the files that --share FOLDER writes.")
     if options.log:
         raise TraceError(f"--learners takes one folder; {options.log[0]!r} is one name too many.")
     found = learners(options.learners, rubric=options.rubric)

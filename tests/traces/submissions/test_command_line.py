@@ -45,6 +45,10 @@ def test_a_file_is_written_for_each_learner(
     [
         (["--learners", "WORK", "latest"], "one name too many"),
         (["--learners", "WORK", "--search", "x"], "--search"),
+        (["--learners", "WORK", "--baseline", "B"], "--baseline"),
+        (["--learners", "WORK", "--all"], "--all"),
+        (["--learners", "WORK", "--left-out"], "--left-out"),
+        (["--learners", "WORK", "--redact", "secrets.txt"], "--share"),
         (["--share", "out"], "--learners FOLDER"),
         (["--learners", "WORK/none"], "cannot be read"),
         (["--learners", "WORK", "--rubric", "none.toml"], "none.toml cannot be read"),

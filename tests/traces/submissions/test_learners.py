@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import pytest
 
@@ -19,6 +19,7 @@ from nbtools.traces.session_list.review_queue import ReviewQueue
 from nbtools.traces.session_list.rows import SessionChanges
 from nbtools.traces.session_list.session_messages import ReviewSessionsParams
 from nbtools.traces.session_list.view import session_catalog
+from nbtools.traces.submissions import folder as folder_module
 from nbtools.traces.submissions import learner as learner_module
 from nbtools.traces.submissions import learner_set
 from nbtools.traces.submissions.notebooks import NotebookFacts, notebook_facts
@@ -33,6 +34,7 @@ from tests.traces.submissions.work import (
     text,
     write_notebook,
 )
+from tests.traces.test_stored_sessions import Database
 
 RUBRIC = {"tests first": "A test fails before the edit.", "explains": "The learner says why."}
 
@@ -130,6 +132,12 @@ def test_facts_about_a_notebook_are_those_of_its_file(work: Path) -> None:
     assert found["carla"].notebooks == (NotebookFacts("hw1.ipynb", 2, 2, 2, False),)
 
 
+def test_a_long_cell_of_blanks_takes_no_time(tmp_path: Path) -> None:
+    """A pattern that tries each number of blanks at both ends would take days."""
+    write_notebook(tmp_path / "a.ipynb", code(" " * 2_000_000 + "x" + "\n" * 2_000_000 + "y"))
+    assert notebook_facts(tmp_path / "a.ipynb", "a").empty == 0
+
+
 @pytest.mark.parametrize(
     ("cell", "empty"),
     [
@@ -213,8 +221,71 @@ def test_a_link_to_data_does_not_stop_the_logs_beside_it(work: Path) -> None:
     assert reasons(found)["ben/data"].startswith("It is a link")
 
 
+def test_the_log_of_a_database_that_is_a_link_is_not_read(work: Path, tmp_path: Path) -> None:
+    stored = Database(work / "ben")
+    stored.session("ses_1", "Sum up")
+    stored.connection.close()
+    (work / "ben/opencode.db-wal").symlink_to(tmp_path / "other.db-wal")
+    found = traces.learners(work)
+    assert "opencode.db-wal" in reasons(found)["ben/opencode.db"]
+    assert [one.agent for one in found["ben"].sessions] == ["claude-code"]
+
+
+def test_a_link_whose_name_is_no_text_does_not_stop_the_learner(work: Path) -> None:
+    (work / "ben" / os.fsdecode(b"\xff" * 20)).symlink_to("/etc")
+    assert len(traces.learners(work)["ben"].sessions) == 1
+
+
+def test_a_file_that_cannot_be_looked_at_is_named(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as one that is gone, or in a folder that may be listed and not entered."""
+    listed = folder_module._entries
+
+    def entries(folder: Path) -> list[os.DirEntry[str]]:
+        found = listed(folder)
+        if folder.name == "ben":
+            (folder / "gone.txt").unlink()
+        return found
+
+    (work / "ben/gone.txt").write_text("")
+    monkeypatch.setattr(folder_module, "_entries", entries)
+    found = traces.learners(work)
+    assert "cannot be read" in reasons(found)["ben/gone.txt"]
+    assert len(found["ben"].sessions) == 1
+
+
+def test_links_and_folders_count_as_entries(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folder_module, "MAX_ENTRIES", 50)
+    for number in range(60):
+        (work / f"ben/a{number:02}").symlink_to("/etc")
+        (work / f"carla/a{number:02}").mkdir()
+    found = traces.learners(work)
+    for name in ("ben", "carla"):
+        assert "more than 50 entries" in reasons(found)[name]
+        assert len(found[name].left_out) <= 51
+    assert len(found["anna"].sessions) == 1
+
+
+def test_a_file_is_compared_with_no_other_file(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compared = 0
+
+    def equal(one: Path, other: object) -> bool:
+        nonlocal compared
+        compared += 1
+        return str(one) == str(other)
+
+    for number in range(300):
+        (work / f"ben/{number}.txt").write_text("")
+        (work / f"ben/to{number}").symlink_to("/etc")
+    monkeypatch.setattr(PurePath, "__eq__", equal)
+    traces.learners(work)
+    assert compared < 300 * 100
+
+
 def test_a_log_that_is_too_large_is_named_and_not_read(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(learner_module, "MAX_LOG", 100)
+    # Not even opened: readers look for the names of other files in a whole document.
+    monkeypatch.setattr(learner_module, "open_log", lambda path: pytest.fail(f"{path} was opened"))
+    (work / "anna/README.md").unlink()
     found = traces.learners(work)
     assert not found["anna"].sessions
     assert "Open it by itself" in reasons(found)["anna/session.jsonl"]
@@ -268,6 +339,17 @@ def test_the_same_session_of_two_learners_is_a_fact(work: Path) -> None:
     assert "carla" in found._repr_html_()
     assert "has in common with ben, carla" in repr(found)
     assert traces.learners(submissions(work)).overlaps == ()
+
+
+def test_the_name_of_a_file_does_not_identify_a_session(tmp_path: Path) -> None:
+    """Formats without an id take the file's name, which is the same for many learners."""
+    for name in ("a", "b"):
+        (tmp_path / "all" / name).mkdir(parents=True)
+        messages = [{"role": "user", "content": f"Task {name}"}, {"role": "assistant", "content": "Done."}]
+        (tmp_path / "all" / name / "chat.json").write_text(json.dumps(messages))
+    found = traces.learners(tmp_path / "all")
+    assert [len(one.sessions) for one in found] == [1, 1]
+    assert found.overlaps == ()
 
 
 def test_a_copy_under_another_id_has_the_same_records(tmp_path: Path) -> None:
@@ -339,6 +421,18 @@ def test_the_queue_of_the_list_reviews_the_sessions_by_the_rubric(work: Path) ->
     ReviewQueue(catalog, changes).begin(ReviewSessionsParams(explorer="", ids=()))
     assert review_settings().rubric is None
     change_review_settings(reviewer="", blind=False)
+
+
+def test_a_rubric_that_cannot_be_stored_is_refused(work: Path) -> None:
+    """Settings that are not valid would be lost as a whole, with the queue."""
+    change_review_settings(blind=True)
+    for rubric in ({"a\nb": ""}, [""], {"long": "x" * 2_000}, [str(number) for number in range(200)]):
+        with pytest.raises(TraceError, match="not a code book"):
+            traces.learners(work, rubric=rubric)
+    for changes in ({"reviewer": "x" * 300}, {"rubric": CodeBook("a", (Code("b\n"),))}):
+        with pytest.raises(TraceError, match="Nothing was changed"):
+            change_review_settings(**changes)
+    assert review_settings().blind
 
 
 def test_a_folder_that_cannot_be_read_says_so(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from unicodedata import normalize
 
 import pytest
 
@@ -65,6 +66,21 @@ def test_no_file_names_another_learner_or_has_a_secret(work: Path) -> None:
     assert "GitHub token" in shared["anna"]
     assert "names of other people, and patterns" in shared["anna"]
     assert "Removed from this file" in shared["ben"]
+
+
+@pytest.mark.parametrize("name", ["José García", "Müller-Lüdenscheidt", "Zoë"])
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_names_with_accents_are_removed_in_both_forms(tmp_path: Path, name: str, form: str) -> None:
+    """MacOS may have letters and accents of a folder's name apart."""
+    for folder in ("anna", normalize(form, name)):
+        (tmp_path / "all" / folder).mkdir(parents=True)
+    said = f"As {normalize('NFC', name)} and {normalize('NFD', name)} wrote"
+    Log(session_id(1)).person(said).agent("Yes.").write(tmp_path / "all/anna/session.jsonl")
+    found = traces.learners(tmp_path / "all")
+    (path,) = (path for path in found.share(tmp_path / "out") if path.stem == "anna")
+    shared = normalize("NFC", text_of(path.read_text()))
+    assert "As [redacted" in shared
+    assert normalize("NFC", name) not in shared
 
 
 def test_a_page_has_no_script_but_its_own(work: Path) -> None:
