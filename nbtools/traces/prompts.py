@@ -14,7 +14,7 @@ from nbtools.traces.row_texts import text_of_event
 from nbtools.traces.source import DECODE_ERRORS
 
 _COMMAND = re.compile(r"<command-name>([^<]*+)</command-name>")
-_ARGUMENTS = re.compile(r"<command-args>([^<]*+)</command-args>")
+_ARGUMENTS = re.compile(r"<command-args>((?:(?!</?command-args>).)*+)</command-args>", re.DOTALL)
 _CAVEAT = r"<local-command-caveat>(?:(?!</?local-command-caveat>).)*+</local-command-caveat>"
 _TAGS = re.compile(rf"{_CAVEAT}|</?(?:command|local-command|bash)-[a-z]+>", re.DOTALL)
 

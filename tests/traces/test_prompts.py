@@ -38,6 +38,7 @@ PLUGINS = "<recommended_plugins>\n# Plugins\n- a plugin: <b>x</b>\n</recommended
         ("<rules> of the game are wrong", "<rules> of the game are wrong"),
         ("/review 12", "/review 12"),
         (REVIEW.replace("-args><", "-args>the last commit<"), "/review the last commit"),
+        (REVIEW.replace("-args><", "-args>if a < b in <div>\nholds<"), "/review if a < b in <div>\nholds"),
         (f"{PLUGINS}\nFix it", "Fix it"),
         ("Fix it\n<system-reminder>Today is Monday.</system-reminder>", "Fix it"),
         ("<permissions instructions>\nAsk.\n</permissions instructions>\nFix it", "Fix it"),
