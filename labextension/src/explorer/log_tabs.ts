@@ -89,9 +89,9 @@ export class LogTabs {
     const tab = this.tab([context.path], '');
     this.tracker.has(tab) || void this.tracker.add(tab);
     // *Save* would write the model, which has no content, and a checkpoint would be a copy of the whole file.
-    const nothing = { value: async () => false };
-    Object.defineProperties(context, { save: nothing, saveAs: nothing, createCheckpoint: nothing });
-    return Object.assign(tab, { context, setFragment: () => undefined });
+    const nothing = async () => false;
+    Object.assign(context, { save: nothing, saveAs: nothing, createCheckpoint: nothing });
+    return Object.assign(tab, { context, setFragment: nothing as unknown as () => void });
   }
 
   private tab(paths: readonly string[], label: string): LogTab {
@@ -215,17 +215,15 @@ export function addLogDocuments({ app: { docRegistry }, trans }: LogTabOptions, 
     }) as DocumentRegistry.ModelFactory
   );
   docRegistry.addWidgetFactory({
-    name: trans.__('Agent Trace'),
+    name: EVAL,
+    label: trans.__('Agent Trace'),
     modelName: EVAL,
     fileTypes: [EVAL, 'json', 'jsonl'],
     defaultFor: [EVAL],
     canStartKernel: false,
-    readOnly: true,
-    widgetCreated: new Signal<DocumentRegistry.WidgetFactory, IDocumentWidget>({} as DocumentRegistry.WidgetFactory),
-    createNew: context => tabs.document(context),
-    isDisposed: false,
-    dispose: () => undefined
-  });
+    widgetCreated: new Signal({}),
+    createNew: (context: DocumentRegistry.Context) => tabs.document(context)
+  } as unknown as DocumentRegistry.WidgetFactory); // it is never disposed of
 }
 
 /** Whether the person chooses the files in a dialog, if none is selected: the arguments name nothing, not even something invalid. */
