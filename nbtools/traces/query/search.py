@@ -24,6 +24,8 @@ from nbtools.traces.rows import Rows
 
 _INDEX_BATCH = 200
 """Texts that are indexed at a time; a search in another thread waits that long."""
+_INDEX_CHARACTERS = 8 << 20
+"""Characters of texts after which they are stored: outputs may have hundreds of megabytes together."""
 UNSEARCHED_KINDS = frozenset({"tool_call", "tool_result", "progress"})
 """Kinds of events that are not searched:
 tool calls and results are searched as calls, and progress repeats them.
@@ -101,10 +103,16 @@ class Searcher:
             with ExitStack() as files:
                 for source in {id(log.source): log.source for _, log in self._rows[start:end]}.values():
                     files.enter_context(source.kept_open())
-                texts = ["" if number in self._dead else self.text(number) for number in range(start, end)]
+                texts: list[str] = []
+                size = 0
+                for number in range(start, end):
+                    texts.append("" if number in self._dead else self.text(number))
+                    size += len(texts[-1])
+                    if size >= _INDEX_CHARACTERS:
+                        break
             with self._lock:
                 self._texts.add(texts)
-                self._indexed = end
+                self._indexed = start + len(texts)
         return True
 
     def fill(self) -> None:

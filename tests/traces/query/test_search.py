@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from nbtools import traces
+from nbtools.traces.query import search
 from nbtools.traces.query.excerpts import snippet
 from nbtools.traces.query.search import Searcher
 from tests.traces.atif_logs import Called, write
@@ -110,3 +111,14 @@ def test_texts_without_displays_are_those_of_the_detail(log: str) -> None:
         light, whole = call.origin.texts(call), call.detail
         names = ("args", "command", "cwd", "result", "stdout", "stderr")
         assert [getattr(light, name) for name in names] == [getattr(whole, name) for name in names]
+
+
+def test_long_texts_are_read_a_few_at_a_time(trace: traces.Trace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All outputs of a log together may have hundreds of megabytes."""
+    monkeypatch.setattr(search, "_INDEX_CHARACTERS", 60)
+    searcher = Searcher(trace.events, trace.calls)
+    read = []
+    while searcher.index_more():
+        read.append(searcher.indexed_fraction * len(searcher.rows))
+    assert read == [2, 4]
+    assert [found.row for found in searcher.find("needle", 9)] == [searcher.rows[-1]]
