@@ -130,11 +130,16 @@ def places(more: Iterable[str | Path] = ()) -> list[Place]:
         for one in agent.places
         for folder in _folders(one.folder)
     ]
-    added = (Path(os.path.abspath(os.path.expanduser(folder))) for folder in (*added_folders(), *more))  # noqa: PTH100, PTH111 - links stay
+    added = map(_absolute, (*added_folders(), *more))
     return [
         *([_BROWSER_FILES] if IN_BROWSER else usual),
         *(place for folder in dict.fromkeys(added) for place in _added_places(folder)),
     ]
+
+
+def _absolute(folder: str | Path) -> Path:
+    """Returns the absolute path of a folder that a person names, as the paths of its logs begin."""
+    return Path(os.path.abspath(os.path.expanduser(folder)))  # noqa: PTH100, PTH111 - links stay
 
 
 def _added_places(folder: Path) -> tuple[Place, ...]:
@@ -166,10 +171,10 @@ def add_log_folder(folder: str | Path) -> Path:
     """Adds a folder whose session logs are listed from now on, and returns its absolute path.
     Raises ``TraceError`` if it is no folder.
     """
-    path = Path(folder).expanduser().absolute()
+    path = _absolute(folder)
     if not path.is_dir():
         raise TraceError(f"{path} is not a folder.")
-    if "\n" in str(path) or "\r" in str(path):
+    if str(path).splitlines() != [str(path)]:  # the list has one folder a line
         raise TraceError(
             f"{str(path)!r} has a line break in its name. Name it in ${FOLDERS_VARIABLE} instead."
         )

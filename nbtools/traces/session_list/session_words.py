@@ -12,6 +12,7 @@ from pathlib import Path
 
 from msgspec.structs import asdict
 
+from nbtools.cards.hidden_characters import one_line
 from nbtools.core.errors import TraceError
 from nbtools.core.message import counted, did_you_mean
 from nbtools.traces.log_arguments import LATEST, LETTERS, is_pattern, path_exists
@@ -206,7 +207,8 @@ def add_folder(folder: str) -> str:
     catalog = session_catalog()
     catalog.refresh()
     listed, other = catalog.below(path)
-    parts = [f"Session logs in {path} are listed from now on: {counted(listed, 'session')} found."]
+    name = one_line(str(path), 1_000)
+    parts = [f"Session logs in {name} are listed from now on: {counted(listed, 'session')} found."]
     if other:
         parts.append(f"{counted(other, 'file is', 'files are')} not listed; --left-out says why.")
     if not listed:

@@ -168,7 +168,10 @@ class SessionList:
         self._catalog.read_in_background()
         listed, other = self._catalog.below(folder)
         return AddedFolder(
-            folder=home_relative(str(folder)), listed=listed, other=other, endings=", ".join(ADDED_ENDINGS)
+            folder=one_line(home_relative(str(folder)), 1_000),
+            listed=listed,
+            other=other,
+            endings=", ".join(ADDED_ENDINGS),
         )
 
     @method("sessions.left_out")

@@ -13,9 +13,10 @@ import pytest
 
 from nbtools.core.errors import TraceError
 from nbtools.traces.session_index.listing import sessions
+from nbtools.traces.session_index.places import add_log_folder
 from nbtools.traces.session_index.times import since_time
 from nbtools.traces.session_list import view
-from nbtools.traces.session_list.session_words import selected, session_table
+from nbtools.traces.session_list.session_words import add_folder, selected, session_table
 from tests.traces.session_index.conftest import empty_home, home  # noqa: F401 - fixtures
 from tests.traces.session_index.home import CLAUDE
 from tests.traces.session_index.test_hostile import user
@@ -235,3 +236,20 @@ def test_sessions_in_python_take_the_same_words(projects):
         sessions(outcome="bad")
     with pytest.raises(TraceError, match="title, agent"):
         sessions(sort="size")
+
+
+def test_a_folder_that_is_added_by_a_path_with_dots_is_that_folder(empty_home):  # noqa: F811
+    (empty_home / "ci").mkdir()
+    (empty_home / "ci/log.jsonl").write_bytes(user("In the folder.") + b"\n")
+    added = add_folder("other/../ci")
+    assert added.startswith(f"Session logs in {empty_home / 'ci'} are listed from now on: 1 session found.")
+    assert add_log_folder("ci") == empty_home / "ci"
+    assert (empty_home / "config/log_folders.txt").read_text() == f"{empty_home / 'ci'}\n"
+
+
+def test_control_characters_in_the_name_of_a_folder_are_not_printed(empty_home):  # noqa: F811
+    (empty_home / "red\x1b[31m").mkdir()
+    assert "\x1b" not in add_folder("red\x1b[31m")
+    (empty_home / "two\x1clines").mkdir()
+    with pytest.raises(TraceError, match="line break"):
+        add_log_folder("two\x1clines")
