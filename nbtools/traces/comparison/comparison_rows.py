@@ -138,11 +138,17 @@ def _totals(run: Run) -> tuple[str, ...]:
 
 
 def _shares(amounts: Sequence[float | None]) -> tuple[float, ...]:
-    """Returns what part of the largest each amount is; zeros where none is larger than the others."""
-    largest = max((amount or 0 for amount in amounts), default=0)
-    if largest <= 0 or all(amount == largest for amount in amounts):
+    """Returns what part of the largest each amount is; zeros where none is larger than another.
+    Only the largest is 1.
+    """
+    known = [amount for amount in amounts if amount is not None]
+    largest = max(known, default=0)
+    if largest <= 0 or min(known) == largest:
         return (0.0,) * len(amounts)
-    return tuple(round(max(amount or 0, 0) / largest, 3) for amount in amounts)
+    return tuple(
+        1.0 if amount == largest else min(round(max(amount or 0, 0) / largest, 3), 0.999)
+        for amount in amounts
+    )
 
 
 def facts_of(comparison: Comparison) -> str:
@@ -156,7 +162,7 @@ def facts_of(comparison: Comparison) -> str:
             f"{comparison.same:,} of {counted(steps, 'step')} the same",
         ]
     tokens = [run.input_tokens for run in comparison.runs]
-    if (shares := _shares(tokens)).count(1.0) == 1:
+    if None not in tokens and (shares := _shares(tokens)).count(1.0) == 1:
         most = shares.index(1.0)
         parts.append(f"most tokens in: {comparison.runs[most].name} ({short_number(tokens[most] or 0)})")
     return " · ".join(parts)

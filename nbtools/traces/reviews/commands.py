@@ -112,6 +112,12 @@ _TEST_RUNNERS = (
     r"\b(?:run_?)?tests?\.(?:sh|py|js)\b|(?:^|[\s/])tests?_\w+\.(?:py|js|ts|rb|sh)\b|\btests?/\S+\.(?:py|sh|js|rb)\b",
 )
 _TESTS = re.compile("|".join(_TEST_RUNNERS), re.IGNORECASE)
+_OTHER_WORDS = (
+    r" (?>-(?:[xpbcIPTfs]|pl|rf|-exclude-task|-project-dir|-file|-projects|-tests) \S+(?: |\Z)|\S+ )*"
+)
+"""Goals, tasks and options of Maven and Gradle, options with their values."""
+_WITHOUT_TESTS = r"-(?:m|fn|-dry-run|-fail-never|D(?:skipTests|maven\.test\.(?:skip|failure\.ignore)))"
+"""Options of Maven and Gradle with which they succeed although no test ran, or some failed."""
 _PYTHON_MODULE = r"(?:\S*/)?python[\d.]*(?: -(?:[WX] \S+|(?!m )\S+))* -m "
 _RUNNERS: dict[str, re.Pattern[str]] = {
     name: re.compile(f"(?:{command})(?=\\s|\\Z)")
@@ -126,8 +132,11 @@ _RUNNERS: dict[str, re.Pattern[str]] = {
         "tape": r"(?:\S*/)?tape",
         "go": r"go test",
         "cargo": r"cargo(?: \+\S+)? (?:test|t)",
-        "maven": r"(?:\S*/)?mvnw?(?= .*\b(?:test|verify)\b)",
-        "gradle": r"(?:\S*/)?gradlew?(?= .*(?:\b[tT]est|Test\b|\bcheck\b))",
+        "maven": (rf"(?:\S*/)?mvnw?(?!.* {_WITHOUT_TESTS})(?={_OTHER_WORDS}(?:test|verify)(?: |\Z))"),
+        "gradle": (
+            rf"(?:\S*/)?gradlew?(?!.* {_WITHOUT_TESTS}(?: |\Z))(?={_OTHER_WORDS}(?:\S*:)?"
+            r"(?:test|check|test\w*Test|(?!assemble|compile|package|process)[a-z]\w*Test)(?: |\Z))"
+        ),
         "dotnet": r"dotnet test",
         "rspec": r"(?:\S*/)?rspec",
         "phpunit": r"(?:php )?(?:\S*/)?phpunit",

@@ -18,6 +18,7 @@ _MAX_OUTPUT = 1 << 20
 _MAX_LINE = 200
 _COLOURS = re.compile(r"\x1b\[[0-9;]{0,20}m")
 _NUMBER = r"\d{1,9}"
+_DROPS_ERRORS = re.compile(r"2>(?!&1)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,8 @@ class _Closing:
     tests failed where they match anything but zero, ``passed…`` likewise; where none does, no tests ran. A
     group named ``ran`` must not be zero. ``failures`` is what follows where tests failed, ``rest`` always.
     With ``several``, there are closing lines for each part of the tests. ``doubt`` are lines by which the
-    runner fails although all tests passed.
+    runner fails although all tests passed, or succeeds although some failed. ``errors_apart``: the runner
+    writes that something failed to stderr, and the other closing lines to stdout.
     """
 
     lines: re.Pattern[str]
@@ -45,6 +47,7 @@ class _Closing:
     rest: re.Pattern[str] = re.compile("")
     several: bool = False
     doubt: re.Pattern[str] | None = None
+    errors_apart: bool = False
 
 
 def _lines(*lines: str) -> re.Pattern[str]:
@@ -106,7 +109,7 @@ _CLOSINGS: dict[str, _Closing] = {
             rf"Time: +{_MILLISECONDS}(?:, estimated {_MILLISECONDS})?",
             r"(?:\nRan all test suites\b.{0,2000}\.)?",
         ),
-        doubt=re.compile(r"\bcoverage threshold for\b"),
+        doubt=re.compile(r"\bcoverage threshold for\b|^Snapshots: .{0,200}\bobsolete\b", re.MULTILINE),
     ),
     "vitest": _Closing(
         _lines(
@@ -116,6 +119,8 @@ _CLOSINGS: dict[str, _Closing] = {
             rf"(?: *Errors +(?P<failed_errors>{_NUMBER}) errors?\n)?",
             r" *Start at +[\d:]{5,12}(?: [AP]M)?\n *Duration +[\d.]{1,12}m?s(?: \(.{0,300}\))?",
         ),
+        doubt=re.compile(r"\bCoverage for .{1,200} does not meet\b"),
+        errors_apart=True,
     ),
     "mocha": _Closing(
         _lines(
@@ -152,6 +157,7 @@ _CLOSINGS: dict[str, _Closing] = {
             r"|(?P<failed_build>error: could not compile `.{1,200}` \(.{1,200}\) due to .{1,200})",
         ),
         several=True,
+        errors_apart=True,
     ),
     "maven": _Closing(
         _lines(
@@ -160,6 +166,11 @@ _CLOSINGS: dict[str, _Closing] = {
             r"(?:\n\[INFO\] Final Memory: .{1,60})?\n\[INFO\] -+",
         ),
         failures=re.compile(r"(?:\n\[(?:ERROR|WARNING)\].*)*"),
+        doubt=re.compile(
+            r"\bThere (?:are|were) test failures\b|\bNo tests to run\b|\bTests are skipped\b"
+            rf"|^\[(?:ERROR|WARNING)\] Tests run: {_NUMBER}, (?!Failures: 0, Errors: 0,)",
+            re.MULTILINE,
+        ),
     ),
     "gradle": _Closing(
         _lines(
@@ -167,12 +178,15 @@ _CLOSINGS: dict[str, _Closing] = {
             rf"(?:\n{_NUMBER} actionable tasks?: .{{1,100}})?",
             r"(?:\nConfiguration cache entry (?:stored|reused)\.)?",
         ),
+        doubt=re.compile(
+            rf"\bThere were failing tests\b|^{_NUMBER} tests? completed, {_NUMBER} failed\b", re.MULTILINE
+        ),
     ),
     "dotnet": _Closing(
         _lines(
             rf"Test summary: total: {_NUMBER}, failed: (?P<failed>{_NUMBER}), ",
             rf"succeeded: (?P<passed>{_NUMBER}), skipped: {_NUMBER}, duration: [\d.]{{1,12}}s\n",
-            r"Build (?:succeeded|failed).{0,100} in [\d.]{1,12}s",
+            r"Build (?:succeeded|(?P<failed_build>failed)).{0,100} in [\d.]{1,12}s",
         ),
     ),
     "rspec": _Closing(
@@ -188,6 +202,11 @@ _CLOSINGS: dict[str, _Closing] = {
             rf"(?P<passed>OK) \({_NUMBER} tests?, {_NUMBER} assertions?\)",
             r"|(?:(?P<passed_with>OK, but .{1,60}!)|(?P<failed>(?:FAILURES|ERRORS)!))",
             rf"\nTests: {_NUMBER}, Assertions: {_NUMBER}(?:, [A-Z][\w ]{{1,30}}: {_NUMBER}){{0,10}}\.",
+        ),
+        # What PHPUnit writes into a new configuration makes it fail with these.
+        doubt=re.compile(
+            r"^Tests: .{1,300}\b(?:Risky|Warnings|Notices|Deprecations): |^OK, but there were issues!$",
+            re.MULTILINE | re.IGNORECASE,
         ),
     ),
     "ctest": _Closing(
@@ -234,6 +253,8 @@ def result_of_tests(command: str, outputs: Sequence[str]) -> TestResult | None:
         return None
     passed = all(passed for passed, _ in ends)
     if passed and closing.doubt is not None and any(map(closing.doubt.search, texts)):
+        return None
+    if passed and closing.errors_apart and _DROPS_ERRORS.search(command):
         return None
     line = next(line for was_passed, line in ends if was_passed == passed)
     return TestResult(passed, runner, line[:_MAX_LINE])

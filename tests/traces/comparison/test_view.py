@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from nbtools.notebook.traces.widget import ExplorerWidget
 from nbtools.traces.comparison.comparison import compare
 from nbtools.traces.comparison.comparison_messages import COMPARISON_MIME, ComparedRowsParams, OpenRunParams
-from nbtools.traces.comparison.comparison_rows import STEP_MARKS
+from nbtools.traces.comparison.comparison_rows import STEP_MARKS, facts_of, run_rows
 from nbtools.traces.comparison.view import ComparisonDisplay
 from tests.browser.run_logs import MARKUP, PROMPT, RUNS, write_run, write_runs
 from tests.traces.column_reader import rows
@@ -120,6 +122,30 @@ def test_the_bundle_has_a_form_for_every_front_end(display: ComparisonDisplay) -
     shown = display.view(display.comparison).runs
     assert [run.title for run in shown] == [PROMPT] * len(RUNS)
     assert [run.about.split(" · ")[0] for run in shown] == [f"{name}.jsonl" for name in RUNS]
+
+
+@pytest.mark.parametrize(
+    ("tokens", "shares", "most"),
+    [
+        ((4_000_000, 3_999_900), (1.0, 0.999), "most tokens in: A (4.0 M)"),
+        ((100, 50), (1.0, 0.5), "most tokens in: A (100)"),
+        ((100, None), (0.0, 0.0), ""),
+        ((100, 50, None), (1.0, 0.5, 0.0), ""),
+        ((100, 100), (0.0, 0.0), ""),
+        ((None, None), (0.0, 0.0), ""),
+    ],
+)
+def test_only_the_largest_of_several_numbers_is_named_the_largest(
+    tmp_path: Path, tokens: tuple[int | None, ...], shares: tuple[float, ...], most: str
+) -> None:
+    runs = [write_run(tmp_path / f"{at}.jsonl", RUNS["careful"]) for at in range(len(tokens))]
+    comparison = compare(*runs)
+    comparison.runs = tuple(
+        replace(run, counts=structs.replace(run.counts, input_tokens=count))
+        for run, count in zip(comparison.runs, tokens, strict=True)
+    )
+    assert tuple(run.shares[0] for run in run_rows(comparison)) == shares
+    assert facts_of(comparison).partition("most tokens")[1:] == most.partition("most tokens")[1:]
 
 
 def test_a_widget_answers_only_about_what_it_opened(

@@ -13,6 +13,18 @@ from nbtools.traces.reviews.runner_output import result_of_tests
 from tests.traces.test_hostile_files import in_seconds
 
 RECORDED: dict[str, Any] = tomllib.loads((Path(__file__).parent / "runner_outputs.toml").read_text())
+MAVEN_END = "BUILD SUCCESS\n[INFO] ---\n[INFO] Total time: 1 s\n[INFO] Finished at: 2026-11-29\n[INFO] ---"
+GRADLE_END = "BUILD SUCCESSFUL in 1s"
+VITEST_END = " Test Files  1 passed (1)\n      Tests  1 passed (1)\n   Start at  10:00:00\n   Duration  1.20s (tests 2ms)"
+DOTNET_END = (
+    "Test summary: total: 1, failed: 0, succeeded: 1, skipped: 0, duration: 1.0s\n"
+    "Build failed with 1 error(s) in 1.2s"
+)
+CARGO_END = "test result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s"
+JEST_END = (
+    "Test Suites: 1 passed, 1 total\nTests:       1 passed, 1 total\nSnapshots:   {}0 total\n"
+    "Time:        1.2 s\nRan all test suites."
+)
 COUNTS = "0 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out"
 NOTHING_RAN = {"pytest-none", "unittest-none"}
 WITH_FAILURES = {"mocha-bad", "nodespec-bad"}
@@ -89,10 +101,54 @@ def test_colours_and_windows_line_ends() -> None:
         ("make test", "5 passed in 0.12s"),
         ("docker run shop pytest", "5 passed in 0.12s"),
         ("echo pytest", "5 passed in 0.12s"),
+        ("mvn test -DskipTests", MAVEN_END),
+        ("mvn -Dmaven.test.failure.ignore=true test", MAVEN_END),
+        ("mvn -fn test", MAVEN_END),
+        ("mvn test-compile", MAVEN_END),
+        ("mvn package -pl test", MAVEN_END),
+        ("mvn test", f"[ERROR] Tests run: 5, Failures: 2, Errors: 0, Skipped: 0\n{MAVEN_END}"),
+        ("mvn test", f"[INFO] No tests to run.\n{MAVEN_END}"),
+        ("./gradlew assemble -x test", GRADLE_END),
+        ("./gradlew testClasses", GRADLE_END),
+        ("./gradlew :test-utils:assemble", GRADLE_END),
+        ("./gradlew test -m", GRADLE_END),
+        ("./gradlew test", f"5 tests completed, 1 failed\n{GRADLE_END}"),
+        (
+            "npx vitest run",
+            f"ERROR: Coverage for lines (50%) does not meet global threshold (90%)\n{VITEST_END}",
+        ),
+        ("npx vitest run 2>/dev/null", VITEST_END),
+        ("cargo test --no-fail-fast 2>/dev/null", CARGO_END),
+        ("npx jest --ci", JEST_END.format("1 obsolete, ")),
+        ("phpunit", "OK, but there were issues!\nTests: 3, Assertions: 1, Warnings: 1."),
+        ("phpunit", "OK, but incomplete, skipped, or risky tests!\nTests: 3, Assertions: 1, Risky: 1."),
     ],
 )
 def test_an_uncertain_output_has_no_result(command: str, output: str) -> None:
     assert result_of_tests(command, [output]) is None
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "passed"),
+    [
+        ("mvn -B -pl shop verify", MAVEN_END, True),
+        ("./gradlew --offline :app:testDebugUnitTest --tests Shop", GRADLE_END, True),
+        ("./gradlew -x lint check", GRADLE_END, True),
+        ("npx vitest run 2>&1", VITEST_END, True),
+        ("cargo test 2>&1", CARGO_END, True),
+        ("pytest 2>/dev/null", "5 passed in 0.12s", True),
+        ("npx jest", JEST_END.format(""), True),
+        (
+            "dotnet test",
+            DOTNET_END,
+            False,
+        ),
+    ],
+)
+def test_the_whole_end_and_the_command_decide(command: str, output: str, passed: bool) -> None:
+    found = result_of_tests(command, [output])
+    assert found is not None
+    assert found.passed is passed
 
 
 def test_a_printed_line_beside_the_end_on_another_stream_is_a_contradiction() -> None:
@@ -140,7 +196,11 @@ def test_hostile_outputs_take_no_time(command: str, unit: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["A=1 " * 50_000, "npx " * 50_000, "python" + " -a" * 50_000, "node" + " a" * 50_000]
+    "command",
+    [
+        *("A=1 " * 50_000, "npx " * 50_000, "python" + " -a" * 50_000, "node" + " a" * 50_000),
+        *("mvn" + " -x a" * 50_000, "gradlew" + " a:" * 50_000, "gradlew " + ":a" * 50_000),
+    ],
 )
 def test_hostile_commands_take_no_time(command: str) -> None:
     in_seconds(lambda: runner_of_tests(command))
