@@ -57,7 +57,7 @@ const compiler = rspack([
   testPage,
   sheets(entries(widgets, sheet), target, '[name].css'),
   sheets(entries([page], sheet), shared, '[name].css'),
-  sheets({ index: './style/index.css' }, join(root, 'lib', 'style'), '[name].raw.css') // the builder embeds *.raw.css as text
+  sheets({ index: './style/index.css', new_call: './style/new_call.css' }, join(root, 'lib', 'style'), '[name].raw.css') // the builder embeds *.raw.css as text
 ]);
 compiler.run((error, stats) => {
   const failed = error ?? (stats.hasErrors() ? stats.toString('errors-only') : null);

@@ -68,6 +68,9 @@ async def test_calls_are_searched_run_inserted_and_left_by_the_keyboard(open_not
     await field(dialog, "path").fill("src")
     verdict = dialog.locator(".nbtools-form-verdict")
     await expect(verdict).to_have_attribute("data-action", "allow")
+    await expect(dialog.locator(".nbtools-new-call-panes")).to_have_css(
+        "display", "grid"
+    )  # its style is there
     await tab.look("new-call-search")
     await dialog.get_by_role("button", name="Run").click()
     await tab.done(1)

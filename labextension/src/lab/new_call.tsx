@@ -5,9 +5,12 @@ import { FormComponent } from '@jupyterlab/ui-components';
 import type { ReadonlyJSONObject } from '@lumino/coreutils';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { icon } from '../shared/icons.js';
+import css from '../style/new_call.raw.css';
 import { fieldsOf, KERNEL_VALIDATES } from './form_schema.js';
 import { type Forms, formsOf, problemOf } from './forms.js';
 import type { CheckedCall, FormTool } from './model.js';
+
+document.head.append(Object.assign(document.createElement('style'), { textContent: css }));
 
 /** Milliseconds between the last key and the request what the call would be. */
 const CHECK_DELAY = 250;
