@@ -162,6 +162,22 @@ def test_a_session_of_nothing_but_commands(tmp_path: Path) -> None:
     assert set(titles(claude_log(tmp_path / "b.jsonl", CLEAR, REVIEW)).values()) == {"/review"}
 
 
+@pytest.mark.parametrize(("before", "title"), [(REVIEW, "/review"), (CLEAR, "")])
+def test_the_prompt_of_a_sub_agent_is_not_the_title(tmp_path: Path, before: str, title: str) -> None:
+    path = claude_log(tmp_path / "a.jsonl", before)
+    (tmp_path / "a/subagents").mkdir(parents=True)
+    sub_agent = claude_log(tmp_path / "a/subagents/agent-1.jsonl", "You are a strict reviewer.")
+    records = [
+        json.loads(line) | {"isSidechain": True, "agentId": "1"}
+        for line in sub_agent.read_text().splitlines()
+    ]
+    sub_agent.write_text("".join(json.dumps(record) + "\n" for record in records))
+    assert len(load(path).sessions) == 2
+    found = titles(path)
+    assert [found[where] for where in ("list, at once", "list", "task")] == [title] * 3
+    assert found["head"] == (title or "a.jsonl")
+
+
 def test_runs_are_of_one_task_if_their_whole_prompts_are_the_same(tmp_path: Path) -> None:
     common = "You are given a repository. " * 20
     logs = [

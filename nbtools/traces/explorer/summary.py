@@ -63,7 +63,8 @@ def _title(trace: Trace) -> str:
     roots = [session for session in trace.sessions if not session.parent]
     title = ""
     if len(roots) == 1:
-        prompt = first_prompt(zip(trace.events, trace.events.log_files, strict=True))
+        events = zip(trace.events, trace.events.log_files, strict=True)
+        prompt = first_prompt(pair for pair in events if pair[0].session == roots[0].id)
         title = title_of(roots[0].title, prompt)
     name = next((reading.source.path.name for reading in trace.readings), "")
     return one_line(redacted(title or name), _MAX_TITLE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
@@ -70,7 +71,8 @@ class _Reading:
     def __init__(self) -> None:
         self.counter = LogCounter()
         self.usage = UsageCounter()
-        self.prompt = FirstPrompt()
+        self.prompts: dict[str, FirstPrompt] = defaultdict(FirstPrompt)
+        """By session: what a sub-agent was asked for is not what the person asked for."""
         self.texts: list[str] = []
         self.size = 0
 
@@ -83,15 +85,16 @@ class _Reading:
             self.counter.add(row)
             self.usage.add(row)
             if isinstance(row, Event):
-                self.prompt.add(row, log)
+                self.prompts[row.session].add(row, log)
                 self._add_text(row)
             elif isinstance(row, Problem) and row.why == NO_KNOWN_STEPS:
                 problem = f"{NO_KNOWN_STEPS[:1].upper()}{NO_KNOWN_STEPS[1:]}."
         sessions = self.counter.sessions
         roots = [session for session in sessions if not session.parent] or sessions
         models = list(dict.fromkeys(model for session in roots for model in session.models))
+        title = one_line_title(roots[0].title, self.prompts[roots[0].id].text) if len(roots) == 1 else ""
         return LogFigures(
-            title=one_line_title(roots[0].title, self.prompt.text) if len(roots) == 1 else "",
+            title=title,
             model=models[-1][:300] if models else "",
             project=next((session.cwd[:4096] for session in roots if session.cwd), ""),
             text="\n".join(self.texts)[:_MAX_TEXT],

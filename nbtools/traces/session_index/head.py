@@ -7,6 +7,7 @@ import io
 import os
 import re
 import stat
+from collections import defaultdict
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
@@ -160,7 +161,7 @@ def _facts(log: LogFile) -> LogHead:
     session: Session | None = None
     texts: list[str] = []
     models: dict[str, None] = {}
-    first, prompt = "", FirstPrompt()
+    first, prompts = "", defaultdict[str, FirstPrompt](FirstPrompt)
     for row in islice(log.rows(), _MAX_ROWS):
         if isinstance(row, Session):
             if session is None and not row.parent:
@@ -169,7 +170,7 @@ def _facts(log: LogFile) -> LogHead:
             models |= dict.fromkeys(row.models)
         elif isinstance(row, Event) and row.kind == "user" and row.live and (text := typed_text(row.text)):
             texts.append(text)
-            prompt.add(row, log)
+            prompts[row.session].add(row, log)
             if not first and row.at is not None:
                 first = hashlib.sha256(
                     f"{log.format.name} {row.at} {row.text}".encode("utf-8", "replace")
@@ -179,7 +180,7 @@ def _facts(log: LogFile) -> LogHead:
     return LogHead(
         log.format.name,
         session.agent,
-        one_line_title(session.title, prompt.text),
+        one_line_title(session.title, prompts[session.id].text),
         next(reversed(models), "")[:_MAX_NAME],
         session.cwd[:4096],
         session.branch[:_MAX_NAME],
