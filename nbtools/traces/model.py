@@ -39,7 +39,7 @@ EventKind: TypeAlias = Literal[
     "progress",
     "scorer",
 ]
-"""``scorer`` is what a model wrote that a scorer of an evaluation called; the agent did not."""
+"""``scorer`` is what a scorer of an evaluation sent to a model, and what this model wrote."""
 Op: TypeAlias = Literal[
     "shell",
     "read",

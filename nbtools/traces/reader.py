@@ -23,7 +23,16 @@ HEAD_BYTES = 64 << 10
 _HEAD_RECORDS = 40
 NO_KNOWN_STEPS = "it contains no step that the reader of this format knows"
 NO_MESSAGES = "it contains neither a message nor a call that the reader of this format knows"
-_MESSAGES = {"user", "assistant_text", "thinking", "tool_call", "tool_result", "error", "compaction"}
+_MESSAGES = {
+    "user",
+    "assistant_text",
+    "thinking",
+    "tool_call",
+    "tool_result",
+    "error",
+    "compaction",
+    "scorer",
+}
 FALLBACK_FORMAT = "messages"
 """The name of the generic format for any log with messages in it;
 there, records alone do not prove that the format was recognised.

@@ -69,6 +69,7 @@ def test_every_field_of_a_row_is_a_column() -> None:
         "source": set(),
         "sample": set(),
         "metrics": set(),
+        "sent": set(),
         "seqs": {"seqs", "seq", "last_seq"},
     }
     told["tokens"] = {f"{name}_tokens" for name in (*traces.Tokens.__struct_fields__, "uncached_input")}

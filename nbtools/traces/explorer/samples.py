@@ -30,6 +30,8 @@ _MAX_SCORERS = 8
 _MAX_CELL = 200
 _MAX_TEXT = 1_000_000
 """Characters of a text in a sample's detail."""
+_MOST = 1e308
+"""Numbers of JSON may be larger than a float can be."""
 _OUTCOMES = {"C": "correct", "P": "partly correct", "I": "incorrect", "N": "no answer"}
 """Inspect's values of scores; others, such as numbers, have no meaning that every scorer shares."""
 _NUMBERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": -1.0}
@@ -120,7 +122,7 @@ def _letter(value: Any) -> str:
 def _number(value: Any) -> float:
     """Returns what a value is sorted by; NaN for one that is no number."""
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value)
+        return float(min(max(value, -_MOST), _MOST))
     return _NUMBERS.get(_letter(value), math.nan)
 
 

@@ -86,8 +86,9 @@ class ContextBuilder:
             session.compactions.append(event.seq)
         if event.kind == "system" and event.role in _SENT_ROLES:
             part = "system"
-        if part is not None and (event.size or part == "attachment"):
-            characters = None if part == "attachment" else event.size
+        # Thinking without a text was hidden or encrypted by the provider; the model wrote it all the same.
+        if part is not None and (event.size or part in ("attachment", "thinking")):
+            characters = None if part == "attachment" else event.size or None
             session.parts.append(_Part(event.seq, part, "", "", characters, event.turn, event.live))
 
     def _call(self, call: Call) -> None:
@@ -150,6 +151,8 @@ class _Attribution:
         self.sizes = [input_of(request.tokens) for request in self.requests]
         self.cached_until = _ends(self.requests, lambda request: not _LOST.isdisjoint(request.flags))
         self.dead_until = _ends(self.requests, lambda request: request.live)
+        self.shortened: set[int] = set()
+        """The requests that left out parts of the one before: by how much they grew is not what was added."""
 
     @property
     def is_proven(self) -> bool:
@@ -179,6 +182,7 @@ class _Attribution:
     def proven_parts(self) -> Iterator[ContextPart]:
         """Yields the parts of the requests as they were sent, and those of the answers after the last one."""
         requests = _SentRequests(self.requests)
+        self.shortened = requests.shortened
         found: list[ContextPart] = []
         for part, start, end in requests.parts:
             request = self.requests[start]
@@ -216,6 +220,7 @@ class _Attribution:
 
     def _with_estimates(self, parts: Sequence[ContextPart], starts: Sequence[int]) -> Iterator[ContextPart]:
         thinks = {start for part, start in zip(parts, starts, strict=True) if part.part == "thinking"}
+        thinks |= {self._answer(row) + 1 for row in self.rows.parts if row.part == "thinking"}
         growths = [
             Growth(self._growth(number), *self._answered(number - 1, has_thinking=number in thinks))
             for number in range(len(self.requests) + 1)
@@ -244,6 +249,7 @@ class _Attribution:
             first.model == second.model
             and first.live == second.live
             and "after_compaction" not in second.flags
+            and number not in self.shortened
         )
         return (
             now - before if before is not None and now is not None and now >= before and comparable else None
@@ -336,15 +342,19 @@ class _SentRequests:
 
     def __init__(self, requests: Sequence[RequestUsage]) -> None:
         self.parts: list[tuple[SentPart, int, int]] = []
+        self.shortened: set[int] = set()
+        """The numbers of the requests that left out something that the one before contained."""
         fixed, messages = list[int](), list[int]()
         for number, request in enumerate(requests):
             sent = request.sent
             if sent is None:
                 continue
+            kept = max(sent.kept, 0)
+            if messages[kept:] or (fixed and sent.fixed is not None):
+                self.shortened.add(number)
             if sent.fixed is not None:
                 self._end(fixed, number)
                 fixed = self._begin(sent.fixed, number)
-            kept = max(sent.kept, 0)
             self._end(messages[kept:], number)
             del messages[kept:]
             messages += self._begin(sent.added, number)

@@ -12,6 +12,7 @@ import pytest
 
 from nbtools import traces
 from nbtools.traces import ContextPart, Trace
+from nbtools.traces.readers.claude_code import api_requests
 from tests.traces.readers.test_claude_code import SESSION, ask, prompt, reply, result, text, write
 
 Record = dict[str, Any]
@@ -179,6 +180,28 @@ def _unknown_block(records: list[Record]) -> None:
     records[3]["tail"] = [other["hash"]]
 
 
+def _unknown_parameters(records: list[Record]) -> None:
+    records[8]["params"] = 7
+
+
+def _schema_of_the_output(records: list[Record]) -> None:
+    records[8]["params"]["output_config"] = {"effort": "high", "format": {"type": "json_schema"}}
+
+
+def _one_answer_to_two_requests(records: list[Record]) -> None:
+    records[9]["message"]["id"] = "m1"
+
+
+def _request_named_late(records: list[Record]) -> None:
+    del records[4]["requestRef"]
+
+
+def _block_without_a_name(records: list[Record]) -> None:
+    other = blob({"type": "server_tool_use", "": "x"}, role="assistant")
+    records.insert(8, other)
+    records[9]["tail"].append(other["hash"])
+
+
 def _one_without_a_request(records: list[Record]) -> None:
     del records[9]["requestRef"]
 
@@ -188,6 +211,8 @@ def _one_without_a_request(records: list[Record]) -> None:
     [
         *(_other_text, _missing_blob, _other_answer, _unknown_parameter, _unknown_field),
         *(_stored_conversation, _unknown_shape, _unknown_block, _one_without_a_request),
+        *(_unknown_parameters, _schema_of_the_output, _one_answer_to_two_requests, _request_named_late),
+        _block_without_a_name,
     ],
 )
 def test_nothing_is_proven_where_anything_is_missing_or_unknown(tmp_path: Path, change: Change) -> None:
@@ -218,7 +243,45 @@ def test_a_broken_request_is_not_one(tmp_path: Path, broken: Record) -> None:
     records[8] |= broken
     trace = load(tmp_path, records)
     assert len(trace.calls) == 1
-    assert broken == {"params": 7} or not any(one.proven for one in trace.context)
+    assert not any(one.proven for one in trace.context)
+
+
+def test_the_growth_of_a_request_that_leaves_something_out_bounds_nothing(tmp_path: Path) -> None:
+    fixed, asked = shape(tools=[{"name": "Read", "description": "x" * 20_000}]), blob(text("y" * 9000))
+    records = [
+        *session(),
+        prompt("f", "e", "y" * 9000),
+        fixed,
+        asked,
+        request("r3", fixed, asked["hash"]),
+        reply("g", "f", text("Yes."), key="m3", usage=used(520), requestRef="r3"),
+    ]
+    added = [one for one in load(tmp_path, records).context if one.proven][-4:-1]
+    assert [(one.part, one.characters) for one in added] == [
+        ("prompt", 28),
+        ("tools", 20_032),
+        ("person", 9000),
+    ]
+    assert {(one.tokens_min, one.tokens_max, one.tokens_estimate) for one in added} == {(None, None, None)}
+
+
+def test_each_text_of_a_message_is_the_persons(tmp_path: Path) -> None:
+    records = session()
+    records[0]["message"]["content"] = [text("See this"), text("Do it")]
+    records[2] = blob(text(REMINDER), text("See this"), text("Do it"))
+    records[3]["tail"] = [records[2]["hash"]]
+    trace = load(tmp_path, records)
+    assert [one.characters for one in trace.context if one.part == "person"] == [8, 5]
+    assert {one.seq for one in trace.context if one.part == "person"} == {trace.events[0].seq}
+
+
+def test_answers_are_hashed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fixed = shape()
+    records = [*session()[:5], *(request(f"x{number}", fixed, "unknown") for number in range(500))]
+    sizes: list[int] = []
+    monkeypatch.setattr(api_requests, "hash_of", lambda value: sizes.append(1) or hash_of(value))
+    load(tmp_path, records)
+    assert 0 < len(sizes) < 20
 
 
 def test_a_log_that_grows_is_proven_as_one_that_is_read_at_once(tmp_path: Path) -> None:

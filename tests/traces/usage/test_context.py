@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 
 from nbtools import traces
+from nbtools.traces.explorer.explorer import Explorer
 from nbtools.traces.usage.context import programs_of
 from nbtools.traces.usage.requests import input_of
+from tests.traces.explorer.asking import ask
+from tests.traces.readers.test_claude_code import SESSION, prompt, reply, text, write
 from tests.traces.recorded import LOGS, SAMPLES
 
 
@@ -66,6 +69,31 @@ def test_a_single_part_of_an_answer_has_its_tokens() -> None:
         part for part in traces.load(SAMPLES / "inspect/log_read_sample.eval").context if part.part == "text"
     ]
     assert (answer.tokens_min, answer.tokens_max, answer.characters) == (3, 3, 4)
+
+
+def test_an_answer_with_hidden_thinking_has_more_than_its_text(tmp_path: Path) -> None:
+    usage = {"input_tokens": 400, "output_tokens": 900}
+    hidden = {"type": "thinking", "thinking": "", "signature": "s"}
+    records = [
+        prompt("a", None),
+        reply("b", "a", hidden, key="m1", usage=usage),
+        reply("c", "b", text("Yes."), key="m1", usage=usage),
+        prompt("d", "c", "More"),
+        reply("e", "d", text("No."), key="m2", usage={"input_tokens": 410, "output_tokens": 5}),
+    ]
+    trace = traces.load(write(tmp_path / f"{SESSION}.jsonl", records))
+    answers = [part for part in trace.context if part.part in ("thinking", "text")]
+    assert [(part.part, part.characters, part.tokens_min, part.tokens_max) for part in answers] == [
+        ("thinking", None, 0, 900),
+        ("text", 4, 0, 900),
+        ("text", 3, 5, 5),
+    ]
+    assert (answers[1].tokens_estimate or 0) <= 10  # the input has grown by no more
+    usage_view = ask(Explorer(trace), "usage")
+    (row,) = [row for table in usage_view.tables for row in table.rows if row.cells[0] == "thinking"]
+    assert (row.cells[1], row.chip) == ("", "")
+    (row,) = [row for table in usage_view.tables for row in table.rows if row.cells[0] == "the model's text"]
+    assert row.cells[2].startswith("≈")
 
 
 def test_results_are_bounded_by_the_growth_of_the_input() -> None:

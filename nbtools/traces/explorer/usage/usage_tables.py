@@ -160,6 +160,7 @@ class _Sum:
     high: int | None = None
     estimate: int | None = None
     estimated: int = 0
+    bounded: int = 0
     parts: int = 0
     volume: int = 0
 
@@ -169,6 +170,7 @@ class _Sum:
             self.characters = (self.characters or 0) + part.characters
             self.volume += part.characters * (part.requests or 0)
         if part.tokens_max is not None:
+            self.bounded += 1
             self.high = (self.high or 0) + part.tokens_max
             self.low += part.tokens_min or 0
         if part.tokens_estimate is not None:
@@ -180,7 +182,7 @@ class _Sum:
         """The tokens as text, with their bounds."""
         if self.high is None and self.estimate is None:
             return "", ""
-        if self.high is not None and self.low == self.high:
+        if self.high is not None and self.low == self.high and self.bounded == self.parts:
             return short_number(self.high), "As the log counts them"
         bounds = "" if self.high is None else f"{self.low:,}–{self.high:,} by the counts of whole requests"
         if self.estimate is None:
@@ -217,7 +219,9 @@ def _sources(context: Iterable[ContextPart]) -> Iterator[UsageRow]:
     most = max((total.length for _, total in found), default=0)
     for name, total in found:
         part: PartKind = name  # type: ignore[assignment]
-        yield UsageRow(**total.row(_NAMES[part]), share=_share(total.length, most), chip=_CHIPS.get(part, ""))
+        # Texts that the log does not have are no steps that a chip could list.
+        chip = "" if total.characters is None else _CHIPS.get(part, "")
+        yield UsageRow(**total.row(_NAMES[part]), share=_share(total.length, most), chip=chip)
 
 
 def _tools(trace: Trace, context: Iterable[ContextPart]) -> Iterator[UsageRow]:

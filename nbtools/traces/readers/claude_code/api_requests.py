@@ -36,6 +36,8 @@ _PARAMETERS = frozenset(
     )
 )
 """Parameters of a request that add no text to the context."""
+_OUTPUT_SETTINGS = frozenset({"effort"})
+"""Those of ``output_config``: the schema of a ``format`` is added to the system prompt."""
 _ANSWER_PARTS: Mapping[str, tuple[PartKind, str]] = {
     "text": ("text", "text"),
     "thinking": ("thinking", "thinking"),
@@ -52,6 +54,20 @@ with it.
 """
 
 Parts = tuple[SentPart, ...]
+
+
+class _Answer(Struct):
+    """The blocks of an answer with the positions of their steps; ``name`` is the hash of their message, empty
+    where it has not been computed since the last block.
+    """
+
+    blocks: list[tuple[Any, int]] = msgspec.field(default_factory=list)
+    name: str = ""
+
+    def named(self) -> str:
+        if not self.name:
+            self.name = hash_of({"role": "assistant", "content": [block for block, _ in self.blocks]})
+        return self.name
 
 
 class _Request(Struct, gc=False):
@@ -82,8 +98,8 @@ class ApiRequests:
         self._shapes: dict[str, Parts] = {}
         self._messages: dict[str, Parts] = {}
         self._requests: dict[str, _Request] = {}
-        self._answers: dict[str, list[tuple[Any, int]]] = {}
-        """The blocks of answers that no request contained yet, by the request that they answer."""
+        self._answers: dict[str, _Answer] = {}
+        """The answers that no request contained yet, by the request that they answer."""
         self._conversations: dict[str, _Conversation] = {}
         self._left = _MOST_STEPS
 
@@ -108,8 +124,9 @@ class ApiRequests:
     def add_answer(self, request: str, blocks: Any, first_seq: int) -> None:
         """Takes blocks of the answer to a request; ``first_seq`` is the position of the first one's step."""
         if request in self._requests and isinstance(blocks, list):
-            known = self._answers.setdefault(request, [])
-            known += [(block, first_seq + place) for place, block in enumerate(blocks)]
+            known = self._answers.setdefault(request, _Answer())
+            known.blocks += [(block, first_seq + place) for place, block in enumerate(blocks)]
+            known.name = ""
             if len(self._answers) > _MOST_ANSWERS:
                 del self._answers[next(iter(self._answers))]
 
@@ -142,7 +159,8 @@ class ApiRequests:
             return
         is_understood = (
             not record.keys() - _FIELDS
-            and not mapping(record.get("params")).keys() - _PARAMETERS
+            and _is_known(record.get("params"), _PARAMETERS)
+            and _is_known(mapping(record.get("params")).get("output_config", {}), _OUTPUT_SETTINGS)
             and record.get("thread") in (None, {"type": "none"})
             and all(isinstance(one, str) for one in tail)
         )
@@ -158,9 +176,8 @@ class ApiRequests:
 
     def _is_answer(self, name: str) -> bool:
         """Whether a message is an answer in the log; its parts are known then."""
-        for request, blocks in [*self._answers.items()]:
-            message = {"role": "assistant", "content": [block for block, _ in blocks]}
-            if hash_of(message) == name and (parts := _answer_parts(blocks)) is not None:
+        for request, answer in [*self._answers.items()]:
+            if answer.named() == name and (parts := _answer_parts(answer.blocks)) is not None:
                 self._messages[name] = parts
                 del self._answers[request]
                 return True
@@ -229,6 +246,10 @@ def hash_of(value: Any) -> str:
         return ""
 
 
+def _is_known(value: Any, fields: frozenset[str]) -> bool:
+    return isinstance(value, dict) and value.keys() <= fields
+
+
 def _fixed_parts(shape: Mapping[str, Any]) -> Parts | None:
     """Returns the system prompt and the tools of a shape; None if it has anything else."""
     system, tools = shape.get("system", []), shape.get("tools", [])
@@ -260,7 +281,7 @@ def _answer_parts(blocks: Sequence[tuple[Any, int | None]]) -> Parts | None:
             parts.append(SentPart("arguments", size, string(block.get("name")), string(block.get("id")), seq))
             continue
         part, field = _ANSWER_PARTS.get(kind, ("text", ""))
-        text = block.get(field)
+        text = block.get(field) if field else None
         if not isinstance(text, str):
             return None
         parts.append(SentPart(part, len(text), "", "", seq))

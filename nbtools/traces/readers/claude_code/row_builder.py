@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 
 from msgspec.structs import replace
@@ -241,7 +241,11 @@ class RowBuilder:
     def _add_answer(self, spent: MessageUsage, request: str, first_seq: int) -> None:
         """Notes which request a message answers, and what that request sent."""
         if spent.request != request:
-            spent.request, spent.sent = request, self.requests.sent(self.current.id, request)
+            # A request is described by its difference from the one before, so it must be read when its answer
+            # begins, and a message answers only one request.
+            is_first = not spent.request and spent.first_seq == first_seq
+            sent = self.requests.sent(self.current.id, request) if is_first else None
+            spent.request, spent.sent = request, sent
         if spent.sent is not None:
             with suppress(TraceError):
                 message = mapping(mapping(self.source.record(self.ref)).get("message"))
@@ -275,10 +279,10 @@ class RowBuilder:
                 return
         elif not self.line.is_meta:
             self._note_branch()
-        self._message("\n".join(texts))
+        self._message(texts)
 
-    def _message(self, text: str) -> None:
-        line = self.line
+    def _message(self, texts: Sequence[str]) -> None:
+        line, text = self.line, "\n".join(texts)
         self.current.describe(line)
         if line.is_compact_summary:
             kind: EventKind = "compaction"
@@ -290,7 +294,8 @@ class RowBuilder:
                 self.current.turn += 1
         self._event(kind, text, "user")
         if kind != "system":
-            self.requests.add_text("summary" if kind == "compaction" else "person", text, self.log.seq)
+            for one in texts:
+                self.requests.add_text("summary" if kind == "compaction" else "person", one, self.log.seq)
 
     def _answer(self, block: Block, outcome: Outcome | None, level: Level) -> None:
         result = result_of(block, outcome, self.at, self.ref)
@@ -345,6 +350,8 @@ class RowBuilder:
             if not self.line.is_sidechain:
                 self.current.turn += 1
         self._event(kind, text, "user" if kind == "user" else "", f"attachment/{attachment.type}")
+        if kind == "user":
+            self.requests.add_text("person", text, self.log.seq)
 
     def _other(self) -> None:
         line, here = self.line, self.current

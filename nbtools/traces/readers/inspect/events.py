@@ -116,6 +116,8 @@ _SCORER_SPANS = ("scorer", "scorers")
 """Types of the spans of one scorer, and of all."""
 _REFERENCE = re.compile(r"attachment://([0-9a-zA-Z]{1,64})")
 _MAX_NESTING = 100
+_MAX_SPANS = 500
+"""Spans around a call that are looked at to find the call whose tool made it."""
 _MAX_SENT = 20
 """Messages of a scorer's request that are looked at, from its end: the others were sent before."""
 
@@ -157,6 +159,7 @@ class _Scoring:
         self._spans: set[str] = set()
         self._solvers: set[str] = set()
         self._steps: list[bool] = []
+        self._scorer_steps = 0
         self._solved = False
 
     def see(self, event: _Event, kind: str) -> None:
@@ -172,12 +175,13 @@ class _Scoring:
             self._solved = True
         elif kind == "step" and event.action == "begin":
             self._steps.append(event.type == "scorer")
+            self._scorer_steps += self._steps[-1]
         elif kind == "step" and self._steps:
-            self._steps.pop()
+            self._scorer_steps -= self._steps.pop()
 
     def has(self, span: str) -> bool:
         """Returns whether what happens now in this span is a scorer's."""
-        return self._solved or span in self._spans or any(self._steps)
+        return self._solved or span in self._spans or self._scorer_steps > 0
 
 
 class Sample:
@@ -374,14 +378,12 @@ class Sample:
         self.session.message(_KINDS.get(kind, "system"), text, ref, at, type=kind, key=span, parent=parent)
 
     def _enclosing_call(self, span: str) -> str:
-        """Returns the call of the nearest enclosing tool span; a cycle of spans ends the search."""
-        seen: set[str] = set()
-        while span and span not in seen:
-            if span in self.owners:
-                return self.owners[span]
-            seen.add(span)
+        """Returns the call of the nearest enclosing tool span."""
+        for _ in range(_MAX_SPANS):  # spans may be in a cycle
+            if span in self.owners or not span:
+                break
             span = self.parents.get(span, "")
-        return ""
+        return self.owners.get(span, "")
 
     def end(self, ref: Ref, records: int) -> None:
         self._add_inserted(at_first=False)

@@ -198,6 +198,14 @@ def test_the_explorer_lists_the_samples(load: Any) -> None:
     assert explorer.view().samples == 2
 
 
+def test_scores_larger_than_a_float(load: Any) -> None:
+    scores = {"big": {"value": 10**400}, "low": {"value": -(10**400)}, "usual": {"value": 2}}
+    explorer = Explorer(load(sample(tool("a", 1, "bash"), scores=scores)))
+    reply, data = ask(explorer, "samples")
+    (row,) = rows(reply.block, data)
+    assert row["value1"] < row["value2"] < row["value0"] < math.inf
+
+
 def test_texts_of_samples(load: Any) -> None:
     mark = "0123456789abcdef0123456789abcdef"
     long = "a long text " * 20_000

@@ -274,3 +274,36 @@ def test_hostile_metrics(results: Any, tmp_path_factory: pytest.TempPathFactory)
     trace = traces.load(path)
     assert Explorer(trace).summary.facts
     trace.sql("select * from metrics")
+
+
+def test_a_call_belongs_to_a_tool_at_most_500_spans_around_it(load: Any) -> None:
+    around = [span("s0", 1, "tool"), {**tool("outer", 1, "agent"), "span_id": "s0"}]
+    spans = [span(f"s{number}", 1, "agent", f"s{number - 1}") for number in range(1, 1001)]
+    calls = [{**tool(f"c{depth}", 2, "bash"), "span_id": f"s{depth}"} for depth in (1, 400, 1000)]
+    trace = load(sample(*around, *spans, *calls))
+    outer = trace.calls[0]
+    assert [call.parent for call in trace.calls[1:]] == [outer.id, outer.id, ""]
+
+
+def test_steps_within_a_step_of_a_scorer_are_the_scorers(load: Any) -> None:
+    trace = load(
+        sample(
+            step(1, "begin", "scorer", "a"),
+            step(2, "begin", "solver", "b"),
+            model(3, "inner"),
+            step(4, "end", "solver", "b"),
+            model(5, "outer"),
+            step(6, "end", "scorer", "a"),
+            step(7, "end", "scorer", "a"),
+            model(8, "after"),
+        )
+    )
+    written = {event.text: event.kind for event in trace.events if event.text in ("inner", "outer", "after")}
+    assert written == {"inner": "scorer", "outer": "scorer", "after": "assistant_text"}
+    assert not trace.problems
+
+
+def test_a_log_of_scorers_alone_has_messages(load: Any) -> None:
+    trace = load(sample(span("s", 1, "scorer"), model(2, "graded", "s")))
+    assert [event.kind for event in trace.events if event.text == "graded"] == ["scorer"]
+    assert not trace.problems
