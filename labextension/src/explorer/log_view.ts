@@ -8,6 +8,7 @@ import { locate, nameOf } from '../shared/path.js';
 import type { ExplorerContext } from './explorer_context.js';
 import { type LogAnswer, type LogSession, NoLogKernel } from './log_session.js';
 import type { LogAddresses } from './log_address.js';
+import { SESSION } from './opened_address.js';
 import type { TraceView } from './model.js';
 import { kernelChannel } from '../live_cells/kernel_channel.js';
 import type { SessionsView } from '../sessions/model.js';
@@ -19,9 +20,6 @@ import type { ComparisonView } from '../comparison/model.js';
 
 /** Milliseconds without an answer after which a new kernel is offered. */
 const OFFER_AFTER = 10_000;
-
-/** Marks the id of a listed session, where a log's path could be. */
-export const SESSION_PREFIX = 'session:';
 
 export interface LogServices extends ICardServices {
   readonly session: LogSession;
@@ -157,7 +155,7 @@ export class LogView extends Widget {
     }
     const { services, trans } = this;
     const { choose } = services;
-    this.paths[0]?.startsWith(SESSION_PREFIX) && this.onPaths(this.paths, view.title); // an address does not tell it
+    this.paths[0]?.startsWith(SESSION) && this.onPaths(this.paths, view.title); // an address does not tell it
     const compare = (others: readonly string[]) => services.compareLogs([...this.paths, ...others]);
     const chooseFiles = () => void choose?.(trans.__('Compare With'), 1, 19).then(others => others && compare(others));
     this.showPage(
@@ -184,7 +182,7 @@ export class LogView extends Widget {
   private drawComparison(view: ComparisonView): void {
     const openTab = (run: number) => {
       const path = this.paths[run] ?? '';
-      this.services.openLog(path, path.startsWith(SESSION_PREFIX) ? view.runs[run]?.title : '');
+      this.services.openLog(path, path.startsWith(SESSION) ? view.runs[run]?.title : '');
     };
     this.showPage(pages => pages.comparison(view, null, openTab));
   }
@@ -228,7 +226,7 @@ export class LogView extends Widget {
       addCell: (source, run) => services.addCell(path(), source, run),
       compare: null,
       onContinue: name => {
-        if (!path().startsWith(SESSION_PREFIX)) {
+        if (!path().startsWith(SESSION)) {
           this.paths = [path().replace(/[^/]*$/, () => name)];
           this.onPaths(this.paths);
         }
@@ -260,7 +258,7 @@ export class LogView extends Widget {
 }
 
 function pathOf({ id }: SessionRow): string {
-  return `${SESSION_PREFIX}${id}`;
+  return `${SESSION}${id}`;
 }
 
 function problem(text: string): LogAnswer {

@@ -32,7 +32,9 @@ export function dayBars(days: readonly SessionTotal[], valueOf: (total: SessionT
     return [];
   }
   const times = known.map(({ name }) => timeOf(name));
-  const [first, last] = [Math.min(...times), Math.max(...times)];
+  // No spread arguments: a log made by somebody else may have more days than a call takes.
+  const first = times.reduce((one, other) => Math.min(one, other));
+  const last = times.reduce((one, other) => Math.max(one, other));
   const count = (last - first) / DAY;
   const { startOf, next: nextOf } = UNITS.find(({ days }) => count < MOST * days) ?? UNITS.at(-1)!;
   const values = new Map<number, number>();

@@ -164,7 +164,7 @@ export class TotalsPage {
     const names = [trans.__('Sessions'), trans.__('Calls'), trans.__('Failed'), trans.__('Tokens'), trans.__('Cost')];
     const isShown = names.map((_, i) => totals.some(total => valuesOf(total)[i] !== ''));
     const head = element('tr', '', element('td'), ...names.filter((_, i) => isShown[i]).map(name => cell(name, 'col')));
-    const most = Math.max(...totals.map(total => total[this.measure] ?? 0), 0);
+    const most = totals.reduce((largest, total) => Math.max(largest, total[this.measure] ?? 0), 0);
     const shown = this.unfolded.has(key) ? totals : totals.slice(0, MOST_ROWS);
     const rows = shown.map(total => this.row(key, total, most, isShown));
     const more = linkButton(trans.__('all %1', countText(totals.length)), () => {

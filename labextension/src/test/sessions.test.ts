@@ -267,6 +267,8 @@ test('bars by day have no gaps, and become weeks and months', () => {
   assert.deepEqual([years.length, years[0]!.from, years.at(-1)], [57, '1970-01-01', { from: '2026-01-01', to: '2026-12-31', value: 2 }]);
   const broken = bars('0001-01-01', '2026-02-01', '9999-12-31');
   assert.deepEqual([broken.length, broken[20]], [100, { from: '2000-01-01', to: '2099-12-31', value: 2 }]);
+  const many = Array.from({ length: 200_000 }, (_, at) => day(new Date(Date.UTC(1500, 0, 1 + at)).toISOString().slice(0, 10), 1));
+  assert.equal(dayBars(many, ({ tokens }) => tokens)[0]!.from, '1500-01-01');
 });
 
 test('a repository lists its folders and worktrees', () => {
