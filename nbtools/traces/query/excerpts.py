@@ -22,7 +22,7 @@ def terms_of(query: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(term.casefold() for term in found))
 
 
-def _contains(text: str, query: str) -> bool:
+def contains(text: str, query: str) -> bool:
     """Returns whether the text contains the query, or one of its phrases and words."""
     return any(expression.search(text) for expression in _expressions(query))
 
@@ -53,7 +53,7 @@ def _matching(text: str, query: str) -> tuple[re.Pattern[str], ...]:
     """Returns the expressions to look for.  A query written like code, ``Parser.read(``, is also found by
     its words, so where it does not occur literally, these are looked for.
     """
-    return _expressions(query if _contains(text, query) else " ".join(_WORD.findall(query)))
+    return _expressions(query if contains(text, query) else " ".join(_WORD.findall(query)))
 
 
 @lru_cache(maxsize=64)
