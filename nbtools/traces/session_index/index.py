@@ -109,15 +109,18 @@ class IndexedCost(NamedTuple):
 
 
 def indexed_cost(path: Path) -> IndexedCost | None:
-    """Returns the cost of a log in the index; None where the index has none, or there is no index."""
+    """Returns the cost of a log in the index; None where the index has none of the whole log as it is now, as
+    of a fork, whose cost there is only what it does not repeat, or there is no index.
+    """
     if not index_path().exists():
         return None
     index = SessionIndex()
     try:
         rows = index.read(
-            "SELECT cost, CASE WHEN group_costs <> '' THEN prices ELSE '' END, unpriced, ifnull(doubtful, 0)"
-            " FROM logs WHERE number = ? AND cost IS NOT NULL",
-            (number_of(str(path)),),
+            "SELECT cost, CASE WHEN group_costs <> '' THEN prices ELSE '' END, unpriced, ifnull(doubtful, 0)"  # noqa: S608 - constants
+            f" FROM logs WHERE number = ? AND cost IS NOT NULL AND figured = {STATE}"
+            " AND ifnull(repeats, 0) = 0 AND size = ifnull(?, size)",
+            (number_of(str(path)), path.stat().st_size if path.is_file() else None),
         )
     except (sqlite3.Error, OSError):
         return None

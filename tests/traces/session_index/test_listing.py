@@ -14,7 +14,7 @@ import pytest
 from nbtools.core.errors import TraceError
 from nbtools.traces import add_log_folder, sessions
 from nbtools.traces.explorer.nesting import step_tree
-from nbtools.traces.explorer.summary import summary_of
+from nbtools.traces.explorer.summary import cost_text, summary_of
 from nbtools.traces.formats import open_log
 from nbtools.traces.session_index import index
 from nbtools.traces.session_index.listing import SessionCatalog, SessionQuery
@@ -346,6 +346,28 @@ def test_a_look_ends_with_its_time_and_the_next_one_continues():
         assert left - 5 <= catalog.found.left < left
         left = catalog.found.left
     assert len(catalog.page(SessionQuery(), 0, 3)) == 3
+
+
+@pytest.mark.usefixtures("home")
+def test_the_head_of_a_session_has_the_cost_of_the_list_as_long_as_it_is_that_of_the_log():
+    session = {one.path.name: one for one in sessions(complete=True)}["rollout-b.jsonl"]
+
+    def costs():
+        facts = summary_of(load(session.path)).facts
+        return [one.text for one in facts if f"by the prices of {session.prices}" in one.title]
+
+    text = cost_text(session.cost)
+    assert costs() == [text]
+    catalog = SessionCatalog()
+    number = index.number_of(str(session.path))
+    catalog.index.write(lambda db: db.execute("UPDATE logs SET repeats = 3 WHERE number = ?", (number,)))
+    assert costs() == []  # the list counts a part of the log
+    catalog.index.write(lambda db: db.execute("UPDATE logs SET repeats = 0 WHERE number = ?", (number,)))
+    assert costs() == [text]
+    with session.path.open("ab") as file:
+        file.write(b"\n")
+    assert costs() == []  # it has grown since
+    catalog.close()
 
 
 @pytest.mark.usefixtures("home")
