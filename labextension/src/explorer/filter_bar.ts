@@ -125,7 +125,12 @@ export class FilterBarView {
       chip = this.button(label, key, () => this.events.change({ chips: key ? toggleChip(this.filter.chips, key) : [] }));
       chip.append(' ', element('span'));
     }
-    setText(chip.lastElementChild as HTMLElement, count.toLocaleString());
+    const number = chip.lastElementChild as HTMLElement;
+    const text = count.toLocaleString();
+    setText(number, text);
+    // A chip never shrinks, so that the others do not move under the pointer when an answer changes the counts.
+    number.style.display = 'inline-block';
+    number.style.minWidth = `${Math.max(parseInt(number.style.minWidth) || 0, text.length)}ch`;
     chip.setAttribute('aria-pressed', String(pressed));
     chip.title = title;
     chip.classList.toggle('nbtools-trace-none', count === 0 && !pressed);

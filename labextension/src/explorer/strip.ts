@@ -148,6 +148,7 @@ export abstract class StripView {
       .filter(([, , occurs]) => occurs)
       .map(([tone, label]) => element('span', `nbtools-trace-tone-${tone}`, element('span', '', label)));
     this.legend.replaceChildren(...before, ...items, ...after);
+    this.legend.title = [...this.legend.children].map(({ textContent }) => textContent).join(' · ');
   }
 
   private moveBy(steps: number, extendsRange: boolean): void {

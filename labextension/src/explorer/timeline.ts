@@ -23,7 +23,7 @@ export class TimelineView extends StripView {
     const has = (tone: Tone) => bars.some(bar => bar.tone === tone);
     const failures = bars.some(({ failed }) => failed > 0);
     this.drawLegend(
-      [element('span', '', trans.__('Height: amount of text'))],
+      [...(failures ? [this.failureLinks()] : []), element('span', '', trans.__('Height: amount of text'))],
       [
         ['person', trans.__('person'), has('person')],
         ['changed', trans.__('changed files'), has('changed')],
@@ -31,7 +31,7 @@ export class TimelineView extends StripView {
         ['stopped', trans.__('stopped'), has('stopped')],
         ['done', trans.__('other steps'), true]
       ],
-      failures ? [this.failureLinks()] : []
+      []
     );
     this.draw();
   }
