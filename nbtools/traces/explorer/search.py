@@ -14,7 +14,7 @@ from nbtools.traces.explorer.line_style import relative_path
 from nbtools.traces.explorer.redaction import redacted
 from nbtools.traces.explorer.timeline import Timeline
 from nbtools.traces.model import Call, Event
-from nbtools.traces.query.excerpts import match_spans, snippet, terms_of
+from nbtools.traces.query.excerpts import contains, match_spans, snippet, terms_of
 from nbtools.traces.query.search import Searcher, TextQuery
 from nbtools.traces.trace import Trace
 
@@ -68,7 +68,7 @@ class Search:
 
     def excerpt(self, line: int, text: str) -> tuple[Span, ...]:
         """Returns one line around what a search for ``text`` found, with the hits marked.
-        The log is read only if the line itself does not contain everything that is searched for.
+        The log is read only if the line itself does not contain the text.
         """
         row = self._lines.rows[line]
         if isinstance(row, Call):
@@ -76,8 +76,7 @@ class Search:
         else:
             found = row.text if isinstance(row, Event) else row.title
         number = self._number_by_line.get(line)
-        line_text = found.casefold()
-        if number is not None and not all(term in line_text for term in terms_of(text)):
+        if number is not None and not contains(found, text):
             found = self._searcher.text(number) or found
         excerpt = redacted(snippet(found, text, before=_BEFORE_HIT))
         return line_spans([(excerpt, "")], match_spans(excerpt, text), "hit")

@@ -115,16 +115,3 @@ def failed() -> Future[None]:
     future: Future[None] = Future()
     future.set_exception(OSError("the disk"))
     return future
-
-
-def test_the_excerpt_is_of_the_text_that_contains_all_words(tmp_path: Path) -> None:
-    call = Called("Bash", {"command": "go build"}, f"{'x' * 200} missing entry")
-    trace = load(write(tmp_path / "log.json", "Start.", call))
-    search = Search(trace, Timeline(trace))
-    (line,) = complete(search, "build missing").lines
-
-    def excerpt(text: str) -> str:
-        return "".join(part for part, _ in search.excerpt(line, text))
-
-    assert excerpt("build") == "go build"
-    assert "missing entry" in excerpt("build missing")
