@@ -30,7 +30,7 @@ from nbtools.traces.usage.cost import log_cost, prices_name
 from nbtools.traces.usage.usage_groups import LogUsage
 
 T = TypeVar("T")
-_VERSION = 10
+_VERSION = 11
 _TIMEOUT = 20.0
 COUNTS = (
     *("steps", "calls", "nested_calls", "failed_calls", "errors", "edits", "edited_files", "added_lines"),

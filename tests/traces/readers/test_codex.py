@@ -752,6 +752,22 @@ def test_literal_texts_are_read_as_the_script_means_them() -> None:
     assert named.quoted == ('it\'s "so"\n', "a${b}")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "quoted"),
+    [
+        ('{"cmd": "ls", "workdir": "/w"}', ("ls", "/w")),
+        ("{'workdir' : `/w`,\n 'cmd' : `ls`}", ("ls", "/w")),
+        ('{workdir: "/w", cmd: "ls"}', ("ls", "/w")),
+        ('{cmd: is ? "ls" : "pwd", workdir: "/w"}', ("ls", "pwd", "/w")),
+        ('"cmd", ["a", "b"]', ("cmd", "a", "b")),
+        ('{"only": 3}', ()),
+    ],
+)
+def test_a_key_of_an_object_is_no_command(arguments: str, quoted: tuple[str, ...]) -> None:
+    (named,) = calls_in(f"tools.exec_command({arguments})")
+    assert named.quoted == quoted
+
+
 def test_output_of_codex_exec_is_read_too(load: Load) -> None:
     command = {
         "id": "item_1",

@@ -129,11 +129,17 @@ _TOKEN = re.compile(
     r"|(?P<open>[(\[{])|(?P<close>[)\]}])",
     re.DOTALL,
 )
+_COLON = re.compile(r"\s{0,200}:")
+_KEY_BEFORE = re.compile(r"[{,]\s*[\"'`]?(?P<key>\w*)[\"'`]?\s*:?\s*\Z")
+_MAX_BEFORE = 200
+"""Characters before a literal that are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptCall:
-    """A tool in a script, and the text in its parentheses; ``quoted`` are the string literals in that."""
+    """A tool in a script, and the text in its parentheses. ``quoted`` are the string literals in that,
+    without keys of objects; that of the key ``cmd`` comes first.
+    """
 
     name: str
     arguments: str
@@ -152,7 +158,12 @@ def _call_at(name: str, script: str, start: int) -> ScriptCall:
     depth, quoted = 1, []
     for found in _TOKEN.finditer(script, start):
         if found["quoted"]:
-            quoted.append(_literal(found["quoted"]))
+            before = script[max(found.start() - _MAX_BEFORE, start) : found.start()]
+            named = _KEY_BEFORE.search(before)
+            is_key = named and not named["key"] and _COLON.match(script, found.end())
+            if not is_key:
+                is_command = named and named["key"] == "cmd"
+                quoted.insert(0 if is_command else len(quoted), _literal(found["quoted"]))
         depth += bool(found["open"] or found["name"] or found["key"]) - bool(found["close"])
         if not depth:
             return ScriptCall(name, script[start : found.start()].strip(), tuple(quoted))
