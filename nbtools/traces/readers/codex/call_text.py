@@ -155,7 +155,7 @@ def calls_in(script: str) -> Iterator[ScriptCall]:
 
 
 def _call_at(name: str, script: str, start: int) -> ScriptCall:
-    depth, quoted = 1, []
+    depth, quoted = 1, list[str]()
     for found in _TOKEN.finditer(script, start):
         if found["quoted"]:
             before = script[max(found.start() - _MAX_BEFORE, start) : found.start()]
