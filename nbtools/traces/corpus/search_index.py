@@ -25,7 +25,7 @@ from nbtools.traces.html import render
 from nbtools.traces.model import Call, Event
 from nbtools.traces.optional_libraries import import_library
 from nbtools.traces.query.excerpts import snippet
-from nbtools.traces.query.search import UNSEARCHED_KINDS, text_of_record
+from nbtools.traces.query.search import text_of_record
 from nbtools.traces.trace import Trace, load
 
 INDEX = "index.sqlite"
@@ -43,6 +43,10 @@ create table documents(
 create index documents_of_log on documents(log)
 """
 """``documents``: what the numbers of the index stand for, and the texts, compressed."""
+_UNSEARCHED_KINDS = frozenset({"tool_call", "tool_result", "progress"})
+"""Kinds of events that are not searched:
+tool calls and results are searched as calls, and progress repeats them.
+"""
 _PREFIX_BYTES = 8 << 10
 _COMPRESSION_LEVEL = 1
 """Compression level of zlib: a search decompresses every text that it checks."""
@@ -70,7 +74,7 @@ class IndexWriter:
         records = [
             record
             for record in rows.select(list(_COLUMNS[kind])).to_pylist()
-            if record.get("kind") not in UNSEARCHED_KINDS
+            if record.get("kind") not in _UNSEARCHED_KINDS
         ]
         texts = [text_index.indexed_text(text_of_record(record)) for record in records]
         packed = (zlib.compress(text.encode(), _COMPRESSION_LEVEL) for text in texts)

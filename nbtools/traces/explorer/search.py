@@ -55,7 +55,7 @@ class Search:
         if indexing := self._searcher.fill_in_background():
             wait_briefly(indexing, _WAIT)
         indexed = self._searcher.indexed_fraction  # read before the results, which may still grow
-        # Rows such as system messages have no line.
+        # A log that grows may have rows that have no line yet.
         found = [line for number in query.matches() if (line := self._line_by_number[number]) >= 0]
         if indexed < 1 and (terms := terms_of(text)):
             found += [line for line, title in enumerate(self._titles) if all(term in title for term in terms)]

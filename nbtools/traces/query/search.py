@@ -12,6 +12,7 @@ from threading import Lock
 from typing import Any
 
 from nbtools.core.background import run_in_background
+from nbtools.traces.counts import is_visible
 from nbtools.traces.following.row_identity import is_same, row_keys
 from nbtools.traces.html import render
 from nbtools.traces.json_access import strings
@@ -26,10 +27,6 @@ _INDEX_BATCH = 200
 """Texts that are indexed at a time; a search in another thread waits that long."""
 _INDEX_CHARACTERS = 8 << 20
 """Characters of texts after which they are stored: outputs may have hundreds of megabytes together."""
-UNSEARCHED_KINDS = frozenset({"tool_call", "tool_result", "progress"})
-"""Kinds of events that are not searched:
-tool calls and results are searched as calls, and progress repeats them.
-"""
 
 
 @dataclass(frozen=True)
@@ -172,11 +169,11 @@ class TextQuery:
 
 
 def _searched(events: Rows[Event], calls: Rows[Call]) -> list[tuple[Event | Call, LogFile]]:
-    """Returns the rows whose texts are searched, in reading order, each with its log."""
+    """Returns the rows whose texts are searched, the steps of the explorer, in reading order,
+    each with its log.
+    """
     rows: list[tuple[Event | Call, LogFile]] = [*zip(calls, calls.log_files, strict=True)]
-    rows += (
-        pair for pair in zip(events, events.log_files, strict=True) if pair[0].kind not in UNSEARCHED_KINDS
-    )
+    rows += (pair for pair in zip(events, events.log_files, strict=True) if is_visible(pair[0]))
     rows.sort(key=lambda pair: (pair[0].session, pair[0].seq))
     return rows
 

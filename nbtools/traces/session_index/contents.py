@@ -22,8 +22,9 @@ from sqlite3 import Connection
 from msgspec import Struct
 
 from nbtools.core.errors import TraceError
+from nbtools.traces.counts import is_visible
 from nbtools.traces.model import Call, Event, Row
-from nbtools.traces.query.search import UNSEARCHED_KINDS, searched_text
+from nbtools.traces.query.search import searched_text
 from nbtools.traces.query.text_store import BLOCK, SEPARATOR, encoded
 from nbtools.traces.reader import LogFile
 from nbtools.traces.session_index.index import MAX_TRIES, STATE, SessionIndex, number_of
@@ -77,7 +78,7 @@ class LogTexts:
         """Yields the rows of a log."""
         self._log = log
         for row in log.rows():
-            if isinstance(row, Call) or (isinstance(row, Event) and row.kind not in UNSEARCHED_KINDS):
+            if isinstance(row, Call) or (isinstance(row, Event) and is_visible(row)):
                 self._rows.append(row)
             yield row
 

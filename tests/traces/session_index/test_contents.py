@@ -18,6 +18,8 @@ from hypothesis import strategies as st
 import nbtools
 from nbtools.core.errors import TraceError
 from nbtools.traces import load, search_sessions
+from nbtools.traces.explorer.search import Search
+from nbtools.traces.explorer.timeline import Timeline
 from nbtools.traces.query import excerpts
 from nbtools.traces.session_index import content_search, contents, index, worker
 from nbtools.traces.session_index.content_search import ContentQuery, ContentSearch
@@ -132,11 +134,14 @@ def test_every_string_is_found_where_grep_finds_it(indexed):
         assert search(indexed, query) == expected, query
 
 
-def test_the_explorer_finds_the_steps_that_the_list_finds(indexed):
+def test_the_explorer_lists_the_steps_that_the_list_counts(indexed):
     for one in indexed.page(SessionQuery()):
         trace = load(one.path)
+        lines = Timeline(trace)
+        explorer = Search(trace, lines)
+        explorer.finish()
         for query in STRINGS:
-            found = tuple(sorted(hit.row.seq for hit in trace.search(query, 10**6)))
+            found = tuple(sorted(lines.rows[line].seq for line in explorer.find(query).lines))
             assert found == search(indexed, query).get(str(one.path), ()), (one.path, query)
 
 
