@@ -174,13 +174,13 @@ function withRows(rows: LogRows, { first, total, chips, known }: Extract<Action,
   return (rows.total === total ? rows : LogRows.empty(total)).with(first, columns, chips, known);
 }
 
-/** The list filters itself, but for a text, which is searched for first. */
+/** The list filters itself, but for a text, which is searched for first.  It takes the place of the changed files. */
 function filtered(state: ExplorerState, filter: TraceFilter): ExplorerState {
   if (sameFilter(filter, state.filter)) {
     return state;
   }
   const without = filter.text ? {} : { hits: null, excerpts: new Map<number, readonly Span[]>() };
-  return { ...state, ...without, filter, typed: filter.text, notice: '' };
+  return { ...state, ...without, filter, typed: filter.text, notice: '', hasChanges: false };
 }
 
 function found(state: ExplorerState, hits: Found): ExplorerState {

@@ -192,3 +192,11 @@ test('a step that is selected takes the place of the list of changed files', () 
   const changes = after(loaded(), { type: 'changes', shown: true });
   assert.deepEqual([changes.hasChanges, after(changes, { type: 'select', line: 0 }).hasChanges], [true, false]);
 });
+
+test('a filter or another order shows the list instead of the changed files', () => {
+  const changes = after(loaded(), { type: 'changes', shown: true });
+  assert.equal(changes.hasChanges, true);
+  assert.equal(after(changes, filter({})).hasChanges, true);
+  assert.equal(after(changes, filter({ chips: ['kind:shell'] })).hasChanges, false);
+  assert.equal(after(changes, filter({ order: 'duration' })).hasChanges, false);
+});
