@@ -129,6 +129,7 @@ def test_nbval_denies_at_once(project, environment):
     alone = {
         **environment,
         "PYTHONPATH": str(ROOT),
+        "PYTEST_ADDOPTS": "",
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
     }  # the import of all that is installed takes longer than the run
     ran = subprocess.run(
