@@ -270,7 +270,7 @@ def test_trace_lists_the_sessions_of_this_machine(nbtools, tmp_path, monkeypatch
     assert "--all is for the list of sessions" in nbtools("trace", "latest", "--all", **home).stderr
     assert "either --limit or --all" in nbtools("trace", "--limit", "3", "--all", **home).stderr
     found = nbtools("trace", "codex", "--search", "func Test", **home).stdout.splitlines()
-    assert found[-1].startswith("8 steps of 2 sessions contain 'func Test'. Searched: messages, arguments,")
+    assert found[-1].startswith("6 steps of 2 sessions contain 'func Test'. Searched: messages, arguments,")
     assert found[0].split()[0].isdecimal()
     assert "func" in found[1].lower()
     assert found[2].strip().endswith(".jsonl")
