@@ -58,6 +58,14 @@ def _add_trace(parser: argparse.ArgumentParser) -> None:
             " the list, of all or of the words before (./41 is a file)"
         ),
     )
+    _add_list_flags(parser)
+    _add_output_flags(parser)
+    _add_comparison_flags(parser)
+    _add_learner_flags(parser)
+    parser.set_defaults(run=_trace)
+
+
+def _add_list_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--agent", metavar="AGENT", default="", help=LIST_FLAGS["agent"])
     parser.add_argument("--since", metavar="WHEN", default="", help=LIST_FLAGS["since"])
     parser.add_argument("--limit", metavar="N", type=int, help=f"{LIST_FLAGS['limit']} (default: 40)")
@@ -77,6 +85,9 @@ def _add_trace(parser: argparse.ArgumentParser) -> None:
         choices=("day", "project", "model", "agent"),
         help="without a LOG: add up sessions, calls, tokens and cost by day, project, model or agent",
     )
+
+
+def _add_output_flags(parser: argparse.ArgumentParser) -> None:
     output = parser.add_mutually_exclusive_group()
     output.add_argument("--json", action="store_true", help="print counts and totals as JSON")
     output.add_argument(
@@ -106,6 +117,9 @@ def _add_trace(parser: argparse.ArgumentParser) -> None:
         default="",
         help="with --html, --export and --share: regular expressions of further secrets, one a line",
     )
+
+
+def _add_comparison_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--check",
         metavar="CHECK",
@@ -122,6 +136,9 @@ def _add_trace(parser: argparse.ArgumentParser) -> None:
         default="",
         help="with several logs: the one with which the others are aligned, A for the first",
     )
+
+
+def _add_learner_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--learners",
         metavar="FOLDER",
@@ -137,7 +154,6 @@ def _add_trace(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="with --learners: write one HTML file for each learner into FOLDER, without secrets",
     )
-    parser.set_defaults(run=_trace)
 
 
 def _add_mcp(parser: argparse.ArgumentParser) -> None:
