@@ -3,6 +3,8 @@ import type { JupyterFrontEnd } from '@jupyterlab/application';
 import { type INotebookTracker, NotebookActions, NotebookPanel } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { UUID } from '@lumino/coreutils';
+import { Widget } from '@lumino/widgets';
+import { element } from '../shared/element.js';
 import { insertCell } from './insert_cell.js';
 
 const LOAD = '%load_ext nbtools';
@@ -21,7 +23,7 @@ export class CellTarget {
     const existing = panel && [Dialog.okButton({ label: trans.__('Add to %1', panel.title.label) })];
     const { button } = await showDialog({
       title: run ? trans.__('Run this in which notebook?') : trans.__('Add this to which notebook?'),
-      body: source,
+      body: new Widget({ node: element('pre', 'nbtools-form-source', source) }),
       buttons: [Dialog.cancelButton(), Dialog.okButton({ label: trans.__('New Notebook') }), ...(existing ?? [])],
       defaultButton: existing ? 2 : 1
     });

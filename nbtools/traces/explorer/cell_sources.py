@@ -90,7 +90,8 @@ from nbtools import traces
 
 trace = traces.load({log!r})
 trace.sql("""
-    select name, status, count(*) as calls, round(sum(duration), 1) as seconds
+    select name, status, count(*) as calls,
+           round(sum(coalesce(duration, epoch(ended) - epoch(time))), 1) as seconds
     from calls
     group by name, status
     order by calls desc

@@ -143,7 +143,7 @@ def _card(session: Session, sample: SampleResult, log: LogFile) -> Card:
         id="",
         state="error" if outcome == "error" else "success",
         tool="Sample",
-        icon="check",
+        icon="session",
         subject=_cell(sample.id) or "?",
         status=outcome,
         failed="incorrect" in outcome,
