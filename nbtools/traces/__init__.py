@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from nbtools.traces.reviews.review_set import ReviewSet, review_set
     from nbtools.traces.session_index.content_search import search_sessions
     from nbtools.traces.session_index.left_out import LeftOut, left_out
-    from nbtools.traces.session_index.listing import LoggedSession, sessions
+    from nbtools.traces.session_index.listing import sessions
+    from nbtools.traces.session_index.logged_session import LoggedSession
     from nbtools.traces.session_index.places import add_log_folder
     from nbtools.traces.session_index.session_totals import totals
     from nbtools.traces.sharing.page import find_secrets, share
@@ -57,7 +58,8 @@ _MODULES = {
     "nbtools.traces.reviews.review_set": "ReviewSet review_set",
     "nbtools.traces.session_index.content_search": "search_sessions",
     "nbtools.traces.session_index.left_out": "LeftOut left_out",
-    "nbtools.traces.session_index.listing": "LoggedSession sessions",
+    "nbtools.traces.session_index.listing": "sessions",
+    "nbtools.traces.session_index.logged_session": "LoggedSession",
     "nbtools.traces.session_index.places": "add_log_folder",
     "nbtools.traces.session_index.session_totals": "totals",
     "nbtools.traces.sharing.page": "find_secrets share",

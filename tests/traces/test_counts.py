@@ -24,7 +24,7 @@ from nbtools.traces.counts import DEFINITIONS, LogCounts
 from nbtools.traces.explorer.explorer import Explorer
 from nbtools.traces.explorer.export.terminal import facts_json
 from nbtools.traces.session_index.figures import read_figures
-from nbtools.traces.session_index.listing import LoggedSession
+from nbtools.traces.session_index.logged_session import LoggedSession
 from nbtools.traces.usage.totals import TOTALS_BY
 from tests.traces.explorer.asking import listed
 from tests.traces.recorded import LOGS, SAMPLES

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 from nbtools.traces.model import Call, SampleResult, Session
 
 if TYPE_CHECKING:
-    from nbtools.traces.session_index.listing import LoggedSession
+    from nbtools.traces.session_index.logged_session import LoggedSession
 
 T = TypeVar("T")
 Order: TypeAlias = Literal["random", "stratified", "recorded"]

@@ -31,7 +31,8 @@ from nbtools.traces.reviews.store import LabelFile
 from nbtools.traces.session_index.figures import read_figures
 from nbtools.traces.session_index.head import read_head
 from nbtools.traces.session_index.index import COUNTS, SessionIndex
-from nbtools.traces.session_index.listing import LoggedSession, Outcome, sessions
+from nbtools.traces.session_index.listing import Outcome, sessions
+from nbtools.traces.session_index.logged_session import LoggedSession
 from nbtools.traces.session_index.places import OTHER, Place
 from nbtools.traces.session_index.scan import LogStat
 from nbtools.traces.stored_sessions import stored_path

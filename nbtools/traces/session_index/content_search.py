@@ -26,12 +26,12 @@ from nbtools.traces.query.text_store import SEPARATOR, encoded
 from nbtools.traces.session_index.contents import ContentStore, words_of
 from nbtools.traces.session_index.index import SessionIndex, number_of
 from nbtools.traces.session_index.listing import (
-    LoggedSession,
     Outcome,
     SessionCatalog,
     SessionQuery,
     session_query,
 )
+from nbtools.traces.session_index.logged_session import LoggedSession
 
 _LOGS_AT_ONCE = 40
 """Logs whose words are looked at before their texts are searched."""

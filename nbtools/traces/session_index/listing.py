@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,13 +15,10 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from msgspec import Struct
-from msgspec.structs import asdict
-
 from nbtools.core.browser import IN_BROWSER
-from nbtools.core.deprecation import warn_deprecated
 from nbtools.core.errors import TraceError
 from nbtools.traces.parallel_reading import gc_paused
+from nbtools.traces.query.excerpts import MAX_QUERY
 from nbtools.traces.session_index.contents import ContentStore
 from nbtools.traces.session_index.head import LogHead, read_head
 from nbtools.traces.session_index.index import (
@@ -33,6 +29,7 @@ from nbtools.traces.session_index.index import (
     number_of,
     session_id,
 )
+from nbtools.traces.session_index.logged_session import LoggedSession
 from nbtools.traces.session_index.places import Place, known_agent, places
 from nbtools.traces.session_index.repositories import repository_of
 from nbtools.traces.session_index.running import running_logs
@@ -89,112 +86,6 @@ IS_PART = (
 )
 """Whether another session on this machine started it."""
 _LISTED = f"format <> '' AND NOT ({IS_PART}) AND {IN_FOUND}"
-_MAX_QUERY = 1_000
-_OLD_NAMES = {
-    "failed": "failed_calls",
-    "added": "added_lines",
-    "removed": "removed_lines",
-    "tokens_in": "input_tokens",
-    "tokens_out": "output_tokens",
-}
-"""Names of numbers that go with the next release."""
-
-
-class LoggedSession(Struct, frozen=True):
-    """A session log on this machine. None and empty texts: not recorded, or, before ``read``, not known yet.
-
-    ``project`` is the working directory. ``changed`` is the time of the log's last change and ``started``
-    that of the first record, in seconds since the epoch; ``duration`` is in seconds. The numbers, which
-    ``counts.DEFINITIONS`` defines, count the whole log, with sub-agents, and without the records that a fork
-    repeats (``repeats``). ``doubtful``: the numbers of output tokens are placeholders.
-    ``cost`` is by the price lists that ``prices`` names, on the days of the requests, without the
-    ``unpriced`` requests to models that have no price; without ``prices`` it is what the log records.
-    ``read``: the log was read as a whole in its current state. ``running``: see ``running``.
-    """
-
-    path: Path
-    title: str
-    agent: str
-    format: str
-    model: str
-    project: str
-    branch: str
-    changed: float
-    size: int
-    started: float | None = None
-    duration: float | None = None
-    steps: int | None = None
-    calls: int | None = None
-    nested_calls: int | None = None
-    failed_calls: int | None = None
-    errors: int | None = None
-    edits: int | None = None
-    edited_files: int | None = None
-    added_lines: int | None = None
-    removed_lines: int | None = None
-    input_tokens: int | None = None
-    cache_read_tokens: int | None = None
-    cache_write_tokens: int | None = None
-    output_tokens: int | None = None
-    cost: float | None = None
-    unpriced: int | None = None
-    prices: str = ""
-    doubtful: bool = False
-    repeats: int | None = None
-    read: bool = False
-    running: bool = False
-    problem: str = ""
-
-    @property
-    def id(self) -> str:
-        """The log's id in the index; it stays the same while the log has its path."""
-        return session_id(number_of(str(self.path)))
-
-    @property
-    def tokens(self) -> int | None:
-        """The tokens that were sent and received, as far as they are known."""
-        known = [count for count in (self.input_tokens, self.output_tokens) if count is not None]
-        return sum(known) if known else None
-
-    @property
-    def name(self) -> str:
-        """The name of the project's folder."""
-        return re.split(r"[/\\]", self.project.rstrip("/\\"))[-1]
-
-    def as_json(self) -> dict[str, Any]:
-        """Returns the fields for JSON, for one more release with those of the old names, too."""
-        fields = {**asdict(self), "path": str(self.path)}
-        return {**fields, **{old: fields[new] for old, new in _OLD_NAMES.items()}}
-
-    @property
-    def failed(self) -> int | None:
-        """``failed_calls``; it goes with the next release."""
-        warn_deprecated("session.failed", "session.failed_calls")
-        return self.failed_calls
-
-    @property
-    def added(self) -> int | None:
-        """``added_lines``; it goes with the next release."""
-        warn_deprecated("session.added", "session.added_lines")
-        return self.added_lines
-
-    @property
-    def removed(self) -> int | None:
-        """``removed_lines``; it goes with the next release."""
-        warn_deprecated("session.removed", "session.removed_lines")
-        return self.removed_lines
-
-    @property
-    def tokens_in(self) -> int | None:
-        """``input_tokens``; it goes with the next release."""
-        warn_deprecated("session.tokens_in", "session.input_tokens")
-        return self.input_tokens
-
-    @property
-    def tokens_out(self) -> int | None:
-        """``output_tokens``; it goes with the next release."""
-        warn_deprecated("session.tokens_out", "session.output_tokens")
-        return self.output_tokens
 
 
 @dataclass(frozen=True)
@@ -453,7 +344,7 @@ class SessionCatalog:
         if query.until:
             parts.append("ifnull(started, mtime / 1e9) <= :until")
             values["until"] = query.until
-        for number, word in enumerate(query.text[:_MAX_QUERY].split()):
+        for number, word in enumerate(query.text[:MAX_QUERY].split()):
             parts.append(_condition(word).replace(":word", f":word{number}"))
             values |= {
                 f"word{number}": f'"{word.replace(chr(34), " ")}"*',

@@ -10,7 +10,8 @@ from threading import Lock
 
 from nbtools.cards.hidden_characters import one_line
 from nbtools.traces.columns import ColumnBlock, Columns
-from nbtools.traces.session_index.listing import LoggedSession, SessionCatalog, SessionState
+from nbtools.traces.session_index.listing import SessionCatalog, SessionState
+from nbtools.traces.session_index.logged_session import LoggedSession
 from nbtools.traces.session_index.repositories import repository_of
 from nbtools.traces.session_list.session_text import home_relative, session_row
 

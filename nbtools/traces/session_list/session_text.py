@@ -17,7 +17,7 @@ from nbtools.traces.explorer.redaction import redacted
 from nbtools.traces.explorer.summary import cost_text, short_number
 from nbtools.traces.query.excerpts import snippet
 from nbtools.traces.session_index.left_out import LeftOut
-from nbtools.traces.session_index.listing import LoggedSession
+from nbtools.traces.session_index.logged_session import LoggedSession
 from nbtools.traces.session_index.places import label_of
 from nbtools.traces.session_list.session_messages import SessionTotal
 from nbtools.traces.usage.cost import prices_name

@@ -22,7 +22,8 @@ from nbtools.traces.explorer.registry import EXPLORERS
 from nbtools.traces.session_index.content_search import found_steps
 from nbtools.traces.session_index.index import session_id
 from nbtools.traces.session_index.left_out import left_out_count, left_out_files
-from nbtools.traces.session_index.listing import LoggedSession, SessionCatalog, SessionQuery
+from nbtools.traces.session_index.listing import SessionCatalog, SessionQuery
+from nbtools.traces.session_index.logged_session import LoggedSession
 from nbtools.traces.session_index.places import ADDED_ENDINGS, OTHER, add_log_folder, label_of
 from nbtools.traces.session_index.session_totals import usage_of
 from nbtools.traces.session_list.review_queue import ReviewQueue

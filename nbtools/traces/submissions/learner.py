@@ -30,7 +30,7 @@ from nbtools.traces.reviews.records import SignalKind
 from nbtools.traces.reviews.review_set import read_session
 from nbtools.traces.reviews.signals import signals_of
 from nbtools.traces.session_index.left_out import LeftOut
-from nbtools.traces.session_index.listing import LoggedSession
+from nbtools.traces.session_index.logged_session import LoggedSession
 from nbtools.traces.stored_sessions import STORING_AGENT, stored_path, stored_sessions
 from nbtools.traces.submissions.folder import LearnerFolder, Links, left_out, refuse_outside
 from nbtools.traces.submissions.notebooks import NotebookFacts, notebook_facts
