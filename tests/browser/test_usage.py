@@ -141,6 +141,12 @@ RECTANGLE = (
     "node => { const { top, bottom, width } = node.getBoundingClientRect(); return { top, bottom, width }; }"
 )
 FITS = "nodes => nodes.every(node => node.scrollWidth <= node.clientWidth + 1 && node.getBoundingClientRect().width > 0)"
+CUT = """legend => {
+    const { bottom } = legend.getBoundingClientRect();
+    const boxes = [...legend.children].map(node => [node.textContent, node.getBoundingClientRect()]);
+    return boxes.filter(([, box]) => box.top < bottom - 1 && box.bottom > bottom + 1).map(([text]) => text);
+}"""
+"""The texts of a legend of which only the upper part is in view."""
 
 
 @pytest.fixture
@@ -234,6 +240,12 @@ async def test_the_head_leaves_room_for_the_steps(open_log, window, width, heigh
         await expect(trace.node.get_by_role("button", name="less", exact=True)).to_be_visible()
     assert await facts.evaluate_all(FITS)
     await trace.tab.look(f"usage-head-open-{width}", trace.cell)
+
+
+async def test_no_text_of_a_legend_is_cut_in_half(open_log, window):
+    await window(620, 800)
+    trace = await open_log(SAMPLES / "codex" / "skills--019dd4b9-496d-7581-a780-16f20aecff69.jsonl")
+    assert await trace.node.locator(".nbtools-trace-legend:visible").evaluate(CUT) == []
 
 
 async def test_overviews_of_a_long_log_show_shares(views, tmp_path):
