@@ -1,4 +1,4 @@
-"""A session in the list: what is known of its log."""
+"""A session in the list: the facts about its log."""
 
 from __future__ import annotations
 
